@@ -1,0 +1,99 @@
+# `make demo` and `make test` need nothing but a Python: they build their own environment in $(VENV).
+#   PYTHON=/path/to/python   the interpreter to build it with (default: the first of $(CANDIDATES) that will do)
+#   VENV=folder              where to build it
+
+VENV ?= .venv
+PYTHON ?=
+CANDIDATES := python3.13 python3.12 python3.11 python3
+GOLDEN ?= tests/golden
+BIN := $(VENV)/bin
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-input --disable-pip-version-check -c constraints.txt
+
+SHELL := /bin/sh
+.SHELLFLAGS := -eu -c
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help demo test check lint types imports tests format soak golden clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+demo: $(VENV)/.stamp-run ## translate a recommender, draw its graph, run it on generated ratings
+	@$(BIN)/anabranch demo
+
+test: check ## the whole gate, what CI runs (same as make check)
+
+check: lint types imports tests ## style, types, layers, tests and doctests; warnings are errors
+
+lint: $(VENV)/.stamp-dev ## style: ruff check and ruff format --check
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.stamp-dev ## types: mypy strict
+	$(BIN)/mypy
+
+imports: $(VENV)/.stamp-dev ## layers: what may import what
+	$(BIN)/lint-imports
+
+tests: $(VENV)/.stamp-dev ## tests, and the examples of docstrings, README and docs
+	$(BIN)/pytest -n auto -q
+
+format: $(VENV)/.stamp-dev ## rewrite the sources in the project's style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+soak: $(VENV)/.stamp-dev ## the tests with many more, random examples
+	$(BIN)/pytest -n auto -q --hypothesis-profile=soak
+
+golden: $(VENV)/.stamp-dev ## rewrite the golden files; read the diff before you commit it
+	$(BIN)/pytest -q $(GOLDEN) --update-golden
+
+clean: ## remove the environment, builds and caches
+	@if [ -e "$(VENV)/pyvenv.cfg" ]; then rm -rf "$(VENV)"; fi
+	rm -rf build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.stamp-run: pyproject.toml constraints.txt | $(VENV)/.stamp-venv
+	@echo "installing anabranch into $(VENV)"
+	@$(PIP_INSTALL) -e .
+	@touch $@
+
+$(VENV)/.stamp-dev: pyproject.toml constraints.txt | $(VENV)/.stamp-venv
+	@echo "installing anabranch and its development tools into $(VENV)"
+	@$(PIP_INSTALL) -e '.[dev]'
+	@touch $(VENV)/.stamp-run $@
+
+# A candidate is tried by running it: version managers put names on the path that answer "not installed".
+# Debian ships Python without ensurepip, which venv needs; such a Python is taken only if no other will do.
+$(VENV)/.stamp-venv:
+	@if [ -x "$(BIN)/python" ] && "$(BIN)/python" -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
+	then touch $@; exit 0; fi; \
+	chosen=; bare=; \
+	for candidate in $(if $(PYTHON),"$(PYTHON)",$(CANDIDATES)); do \
+	  "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 || continue; \
+	  if "$$candidate" -c 'import ensurepip, venv' >/dev/null 2>&1; then chosen=$$candidate; break; fi; \
+	  bare=$${bare:-$$candidate}; \
+	done; \
+	if [ -z "$$chosen" ] && [ -z "$$bare" ]; then \
+	  echo "error: no Python 3.11 or newer found" >&2; \
+	  echo "  tried: $(or $(PYTHON),$(CANDIDATES))" >&2; \
+	  echo "  do: install one (Debian, Ubuntu: apt-get install python3 python3-venv), or name it: make PYTHON=/path/to/python3" >&2; \
+	  exit 1; \
+	fi; \
+	if [ -z "$$chosen" ]; then \
+	  package=$$("$$bare" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])'); \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+	    echo "$$bare cannot make virtual environments: installing $$package"; \
+	    export DEBIAN_FRONTEND=noninteractive; \
+	    apt-get update -qq || true; \
+	    apt-get install -y -qq "$$package" || apt-get install -y -qq python3-venv; \
+	  else \
+	    echo "error: $$bare cannot make virtual environments (no ensurepip)" >&2; \
+	    echo "  do: sudo apt-get install $$package, or name another Python: make PYTHON=/path/to/python3" >&2; \
+	    exit 1; \
+	  fi; \
+	  chosen=$$bare; \
+	fi; \
+	echo "making $(VENV) with $$("$$chosen" --version)"; \
+	if [ -e "$(VENV)/pyvenv.cfg" ]; then "$$chosen" -m venv --clear "$(VENV)"; else "$$chosen" -m venv "$(VENV)"; fi; \
+	touch $@

@@ -1,0 +1,48 @@
+"""Class to graph: `compile` and `check`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anabranch.frontend.diagnostics import CompileError, Diagnostic, Report
+from anabranch.frontend.translate import translate
+from anabranch.graph.nodes import Graph
+from anabranch.lang import Program
+from anabranch.passes import run_passes
+
+
+def compile(program: Any) -> Graph:
+    """The graph of a program class (or of an instance of one).
+
+    Raises `CompileError` with every broken rule, each at the user's line, if there is any.
+    """
+    graph, report = _translate(program)
+    if graph is None:
+        raise CompileError(_class_of(program).__name__, report.sorted())
+    return graph
+
+
+def check(program: Any) -> list[Diagnostic]:
+    """Everything there is to say about a program: errors, warnings and notes, in the order of the file."""
+    return _translate(program)[1].sorted()
+
+
+def _translate(program: Any) -> tuple[Graph | None, Report]:
+    report = Report()
+    graph = translate(_class_of(program), report)
+    if graph is None:
+        return None, report
+    graph = run_passes(graph)
+    for entry in graph.entries:
+        if entry.winding is not None:
+            report.add(
+                "AB601",
+                entry.span,
+                f"'{entry.name}' is winding: {entry.winding}",
+                "it runs right, one row after the other; straight entries run in stages on all workers",
+            )
+    return graph, report
+
+
+def _class_of(program: Any) -> Any:
+    return type(program) if isinstance(program, Program) else program

@@ -1,0 +1,317 @@
+"""Evaluates the code of a graph: expressions and statements over a dictionary of variables.
+
+A multi-valued variable holds `Each`, one value per instance; an expression over it is evaluated once per instance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from anabranch.engines.sequential.operations import apply, compare
+from anabranch.engines.sequential.store import Store
+from anabranch.graph.code import (
+    Access,
+    Apply,
+    Assign,
+    Body,
+    Break,
+    Clause,
+    Comprehension,
+    Config,
+    Const,
+    Continue,
+    Do,
+    Expr,
+    For,
+    Gather,
+    If,
+    Lambda,
+    Local,
+    Raise,
+    Return,
+    Send,
+    Stmt,
+    Target,
+    Try,
+    While,
+    free_names,
+)
+from anabranch.graph.span import Span
+
+Env = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """One value per instance."""
+
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The entry has returned."""
+
+    value: Any
+
+
+Signal = Break | Continue | Done | Send | None
+
+
+class Machine:
+    """`instance` is the one whose part of partial, replicated and (in `everywhere`) partitioned state is used."""
+
+    def __init__(self, store: Store, config: dict[str, Any], deliver: Callable[[Send, Env], None]) -> None:
+        self.store, self.config, self.deliver = store, config, deliver
+        self.functions = {f.name: f for f in store.graph.functions}
+        self.instance = 0
+        self.bucket = 0
+        self.single: int | None = None  # inside a task at every instance: the one at hand
+        self.at: Span = store.graph.span
+
+    # Expressions
+
+    def value(self, expr: Expr, env: Env) -> Any:
+        match expr:
+            case Const(value):
+                return value
+            case Local(name):
+                return env[name]
+            case Config(name):
+                return self.config[name]
+        multi = [n for n in free_names(expr) if isinstance(env.get(n), Each)]
+        if multi:
+            rows = [self._value(expr, self._project(env, multi, i)) for i in range(self.store.instances)]
+            return Each(tuple(rows))
+        return self._value(expr, env)
+
+    def _project(self, env: Env, names: list[str], instance: int) -> Env:
+        return {**env, **{n: env[n].values[instance] for n in names}}
+
+    def _value(self, expr: Expr, env: Env) -> Any:
+        match expr:
+            case Apply("and", args):
+                found: Any = True
+                for arg in args:
+                    found = self.value(arg, env)
+                    if not found:
+                        return found
+                return found
+            case Apply("or", args):
+                found = False
+                for arg in args:
+                    found = self.value(arg, env)
+                    if found:
+                        return found
+                return found
+            case Apply("if", (test, then, orelse)):
+                return self.value(then if self.value(test, env) else orelse, env)
+            case Apply(op, args) if op.startswith("compare:"):
+                return self._chain(op[8:].split(","), args, env, expr.span)
+            case Apply("function", (Const(name), *args)):
+                return self._call(name, [self.value(a, env) for a in args])
+            case Apply(op, args, _, span, keywords):
+                values = [self.value(a, env) for a in args]
+                split = len(values) - len(keywords)
+                self.at = span
+                return apply(op, values[:split], dict(zip(keywords, values[split:], strict=True)))
+            case Lambda(params, body):
+                return lambda *xs: self.value(body, {**env, **dict(zip(params, xs, strict=True))})
+            case Comprehension():
+                return self._comprehension(expr, env)
+        return self.value(expr, env)
+
+    def _chain(self, ops: list[str], args: tuple[Expr, ...], env: Env, span: Span) -> Any:
+        left = self.value(args[0], env)
+        found: Any = True
+        for op, arg in zip(ops, args[1:], strict=True):
+            right = self.value(arg, env)
+            self.at = span
+            found = compare(op, left, right)
+            if not found:
+                return found
+            left = right
+        return found
+
+    def _call(self, name: str, args: list[Any]) -> Any:
+        function = self.functions[name]
+        signal = self.run(function.body, {n: x for (n, _), x in zip(function.params, args, strict=True)})
+        return signal.value if isinstance(signal, Done) else None
+
+    def _comprehension(self, expr: Comprehension, env: Env) -> Any:
+        rows = self._rows(expr.element, expr.clauses, 0, dict(env))
+        match expr.kind:
+            case "list":
+                return list(rows)
+            case "set":
+                return set(rows)
+            case "dict":
+                return dict(rows)
+        return rows
+
+    def _rows(self, element: Expr, clauses: tuple[Clause, ...], depth: int, env: Env) -> Iterator[Any]:
+        if depth == len(clauses):
+            yield self.value(element, env)
+            return
+        clause = clauses[depth]
+        for item in self.value(clause.source, env):
+            self._assign(clause.target, item, env)
+            if all(self.value(test, env) for test in clause.tests):
+                yield from self._rows(element, clauses, depth + 1, env)
+
+    # Statements
+
+    def run(self, body: Body, env: Env) -> Signal:
+        for stmt in body:
+            signal = self._stmt(stmt, env)
+            if signal is not None:
+                return signal
+        return None
+
+    def _stmt(self, stmt: Stmt, env: Env) -> Signal:
+        if not isinstance(stmt, If | For | While | Try):
+            self.at = stmt.span
+        match stmt:
+            case Assign(target, value):
+                self._assign(target, self.value(value, env), env)
+            case Do(value):
+                self.value(value, env)
+            case Access():
+                self._access(stmt, env)
+            case Gather(target, source):
+                env[target] = list(self.value(source, env).values)
+            case If(test, then, orelse):
+                return self.run(then if self.value(test, env) else orelse, env)
+            case For():
+                return self._for(stmt, env)
+            case While(test, body, orelse):
+                while self.value(test, env):
+                    signal = self.run(body, env)
+                    if isinstance(signal, Break):
+                        return None
+                    if signal is not None and not isinstance(signal, Continue):
+                        return signal
+                return self.run(orelse, env)
+            case Return(value):
+                return Done(self.value(value, env))
+            case Raise(error, cause):
+                self._raise(error, cause, env, stmt.span)
+            case Try():
+                return self._try(stmt, env)
+            case Break() | Continue() | Send():
+                return stmt
+        return None
+
+    def _for(self, stmt: For, env: Env) -> Signal:
+        for item in self.value(stmt.source, env):
+            self.at = stmt.span
+            self._assign(stmt.target, item, env)
+            signal = self.run(stmt.body, env)
+            if isinstance(signal, Break):
+                return None
+            if isinstance(signal, Send) and stmt.fan:
+                self.deliver(signal, env)
+            elif signal is not None and not isinstance(signal, Continue):
+                return signal
+        return self.run(stmt.orelse, env)
+
+    def _assign(self, target: Target, value: Any, env: Env) -> None:
+        if isinstance(target, str):
+            env[target] = value
+        elif isinstance(value, Each):
+            for i, inner in enumerate(target):
+                self._assign(inner, Each(tuple(v[i] for v in value.values)), env)
+        else:
+            items = _unpack(value, len(target))
+            for inner, item in zip(target, items, strict=True):
+                self._assign(inner, item, env)
+
+    def _raise(self, error: Expr | None, cause: Expr | None, env: Env, span: Span) -> None:
+        if error is None:
+            raise env["except"]
+        raised = self.value(error, env)
+        reason = None if cause is None else self.value(cause, env)
+        self.at = span
+        if cause is None:
+            raise raised
+        raise raised from reason
+
+    def _try(self, stmt: Try, env: Env) -> Signal:
+        try:
+            try:
+                signal = self.run(stmt.body, env)
+            except Exception as error:
+                for handler in stmt.handlers:
+                    if isinstance(error, handler.classes):
+                        if handler.name is not None:
+                            env[handler.name] = error
+                        outer = env.get("except")
+                        env["except"] = error
+                        signal = self.run(handler.body, env)
+                        env["except"] = outer
+                        return signal
+                raise
+            return signal if signal is not None else self.run(stmt.orelse, env)
+        finally:
+            last = self.run(stmt.final, env)
+            if last is not None:
+                raise AssertionError("control flow out of finally is refused by the translator")
+
+    # State
+
+    def _access(self, stmt: Access, env: Env) -> None:
+        if stmt.everywhere and self.single is None:
+            results = []
+            for i in range(self.store.instances):
+                multi = [n for n, v in env.items() if isinstance(v, Each)]
+                results.append(self._touch(stmt, self.store.parts[stmt.state][i], self._project(env, multi, i)))
+            if stmt.target is not None:
+                env[stmt.target] = Each(tuple(results))
+            return
+        if stmt.everywhere:
+            assert self.single is not None
+            instance = self.single
+        elif stmt.key is not None:
+            key = self.value(stmt.key, env)
+            instance = self.store.owner(key)
+            self.instance = instance
+        else:
+            instance = self.instance
+        result = self._touch(stmt, self.store.parts[stmt.state][instance], env)
+        if stmt.target is not None:
+            env[stmt.target] = result
+
+    def _touch(self, stmt: Access, part: Any, env: Env) -> Any:
+        args = [self.value(a, env) for a in stmt.args]
+        self.at = stmt.span
+        match stmt.method:
+            case "value" | "shape":
+                return getattr(part, stmt.method)
+            case "value=":
+                part.value = args[0]
+                return None
+            case "__iter__":
+                return list(part)
+        return getattr(part, stmt.method)(*args)
+
+
+def _unpack(value: Any, count: int) -> list[Any]:
+    """As Python does, with its own words when the number does not fit."""
+    match count:
+        case 1:
+            (a,) = value
+            return [a]
+        case 2:
+            a, b = value
+            return [a, b]
+        case 3:
+            a, b, c = value
+            return [a, b, c]
+    items = list(value)
+    if len(items) < count:
+        raise ValueError(f"not enough values to unpack (expected {count}, got {len(items)})")
+    if len(items) > count:
+        raise ValueError(f"too many values to unpack (expected {count})")
+    return items

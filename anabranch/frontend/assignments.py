@@ -1,0 +1,350 @@
+"""Assignments: to variables, to entries of state, to items of local containers; and what may not be assigned."""
+
+from __future__ import annotations
+
+import ast
+
+from dataclasses import replace
+
+from anabranch.frontend import accesses, calls, expressions, functions, resolve
+from anabranch.frontend.comprehensions import declare
+from anabranch.frontend.context import Context, is_multi
+from anabranch.frontend.methods import Method, empty, method, stored_item
+from anabranch.frontend.scope import Var
+from anabranch.graph.code import Apply, Assign, Config, Const, Do, Expr, Local
+from anabranch.graph.nodes import State
+from anabranch.lang.types import (
+    FLOAT,
+    INT,
+    NONE,
+    UNKNOWN,
+    Dict,
+    List,
+    Optional,
+    Record,
+    Set,
+    Type,
+    accepts,
+    freeze,
+    is_mutable,
+    thaw,
+)
+
+_IN_PLACE = {
+    (List, "+"): "extend",
+    (Set, "|"): "update",
+    (Set, "&"): "intersection_update",
+    (Set, "-"): "difference_update",
+    (Set, "^"): "symmetric_difference_update",
+    (Dict, "|"): "update",
+}
+
+
+def lower_assignment(cx: Context, node: ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Delete) -> None:
+    match node:
+        case ast.Assign():
+            _assign(cx, node)
+        case ast.AnnAssign():
+            _annotated(cx, node)
+        case ast.AugAssign():
+            _augmented(cx, node)
+        case ast.Delete():
+            for target in node.targets:
+                _delete(cx, node, target)
+
+
+def _assign(cx: Context, node: ast.Assign) -> None:
+    target = node.targets[0]
+    if len(node.targets) == 1 and isinstance(target, ast.Name):
+        state = accesses.state_of(cx, node.value) if isinstance(node.value, ast.Call) else None
+        if state is not None and cx.env is not None:
+            cx.env[cx.name(target.id)] = Var(UNKNOWN, True, handle=state[0].name)
+            return
+    if len(node.targets) == 1 and isinstance(target, ast.Subscript | ast.Attribute):
+        _store(cx, node, target, node.value)
+        return
+    value = expressions.lower(cx, node.value)
+    if len(node.targets) > 1 and not cx.stable(value):
+        value = cx.bind("value.", value)
+    for each in node.targets:
+        if isinstance(each, ast.Subscript | ast.Attribute):
+            _store_value(cx, node, each, value)
+        else:
+            assign_target(cx, node, each, value)
+
+
+def assign_target(cx: Context, node: ast.AST, target: ast.expr, value: Expr) -> None:
+    if isinstance(target, ast.Name):
+        if target.id == cx.frame.self_name or _is_ours(cx, target.id):
+            cx.error(target, "AB110", f"the variable '{target.id}' hides a name that the program needs", "rename the variable")
+            return
+        expressions.assign(cx, cx.name(target.id), replace(value, span=cx.span(node)) if isinstance(value, Apply) else value)
+        return
+    if isinstance(target, ast.Tuple | ast.List) and any(isinstance(e, ast.Subscript | ast.Attribute) for e in target.elts):
+        cx.error(target, "AB501", "a tuple target with state or items in it", "unpack into variables, then store each")
+        return
+    if isinstance(value.type, Optional):
+        expressions.maybe_none(cx, target, value)
+        return
+    if isinstance(value.type, Set):
+        cx.error(target, "AB509", f"unpacking shows the order of a {value.type}", "unpack sorted(...) of it")
+        return
+    names = declare(cx, target, value.type, cx.depends_locally(value), is_multi(value))
+    cx.emit(Assign(names, value, cx.span(node)))
+
+
+def _is_ours(cx: Context, name: str) -> bool:
+    value = cx.frame.names.find(name)
+    return getattr(value, "__name__", None) == "anabranch" or id(value) in resolve.our_ids()
+
+
+def _annotated(cx: Context, node: ast.AnnAssign) -> None:
+    target = node.target
+    if not isinstance(target, ast.Name):
+        if node.value is not None:
+            assert isinstance(target, ast.Subscript | ast.Attribute)
+            _store(cx, node, target, node.value)
+        return
+    declared = functions.annotation_type(cx, node.annotation)
+    if declared is None:
+        cx.error(node.annotation, "AB204", f"'{cx.text(node.annotation)}' is no value type", "annotate with int, list[str], a record, ...")
+    if node.value is None:
+        return
+    value = expressions.lower(cx, node.value)
+    kind = value.type
+    if declared is not None and kind != UNKNOWN:
+        if not accepts(declared, kind) or _int_for_float(declared, kind):
+            hint = f"write {cx.text(node.value)}.0 or float(...)" if _int_for_float(declared, kind) else "change the annotation or convert"
+            cx.error(node, "AB206", f"'{target.id}' is declared {declared} and gets {kind}", hint)
+        else:
+            kind = _declare(declared, kind)
+    expressions.assign(cx, cx.name(target.id), _retyped(value, kind))
+
+
+def _declare(declared: Type, given: Type) -> Type:
+    return declared if empty(given) or is_mutable(given) or thaw(given) == given else freeze(declared)
+
+
+def _retyped(value: Expr, kind: Type) -> Expr:
+    if value.type == kind:
+        return value
+    return replace(value, type=kind)
+
+
+def _int_for_float(declared: Type, given: Type) -> bool:
+    """Python would keep the int: declared and actual type would differ."""
+    if declared == FLOAT:
+        return given != FLOAT
+    match declared, given:
+        case Optional(x), Optional(y):
+            return _int_for_float(x, y)
+        case Optional(x), _ if given != NONE:
+            return _int_for_float(x, given)
+        case (List(x), List(y)) | (Set(x), Set(y)):
+            return not empty(given) and _int_for_float(x, y)
+        case Dict(_, x), Dict(_, y):
+            return not empty(given) and _int_for_float(x, y)
+    return False
+
+
+def _store(cx: Context, node: ast.AST, target: ast.Subscript | ast.Attribute, value: ast.expr) -> None:
+    """`target = value`: Python evaluates the value first, then the target's parts."""
+    state = accesses.state_of(cx, target.value)
+    if state is not None and isinstance(target, ast.Subscript):
+        stored, key = expressions.lower_all(cx, [value, target.slice])
+        accesses.access(cx, node, *state, "__setitem__", [key, stored])
+        return
+    _store_value(cx, node, target, expressions.lower(cx, value))
+
+
+def _store_value(cx: Context, node: ast.AST, target: ast.Subscript | ast.Attribute, value: Expr) -> None:
+    state = accesses.state_of(cx, target.value)
+    if isinstance(target, ast.Attribute):
+        _store_attribute(cx, node, target, value, state)
+        return
+    if not cx.stable(value) and expressions.emits(cx, target):
+        value = cx.bind("value.", value)
+    if state is not None:
+        key = expressions.lower(cx, target.slice)
+        accesses.access(cx, node, *state, "__setitem__", [key, value])
+        return
+    if isinstance(target.slice, ast.Slice):
+        cx.error(target, "AB501", "programs have no assignment to slices", "build a new list")
+        return
+    receiver, key = expressions.lower_all(cx, [target.value, target.slice])
+    store_item(cx, node, receiver, key, value)
+
+
+def store_item(cx: Context, node: ast.AST, receiver: Expr, key: Expr, value: Expr) -> None:
+    if UNKNOWN in (receiver.type, key.type, value.type):
+        return
+    if isinstance(receiver.type, Optional):
+        expressions.maybe_none(cx, node, receiver)
+        return
+    found = stored_item(receiver.type, key.type, value.type)
+    if found is None:
+        cx.error(node, "AB206", f"{receiver.type} cannot hold {value.type} under {key.type}", "give all its entries one type")
+        return
+    expressions.no_multi_element(cx, node, [key, value])
+    calls.change(cx, node, receiver, Method(NONE, True, found), [key, value])
+    cx.emit(Do(Apply("setitem", (receiver, key, value), NONE, cx.span(node)), cx.span(node)))
+
+
+def _store_attribute(
+    cx: Context, node: ast.AST, target: ast.Attribute, value: Expr, state: tuple[State, bool] | None
+) -> None:
+    if state is not None:
+        if target.attr == "value":
+            accesses.access(cx, node, *state, "value=", [value])
+        else:
+            cx.error(node, "AB309", f"{state[0].type} has no attribute '{target.attr}' to set", "call a method of it")
+        return
+    if isinstance(target.value, ast.Name) and target.value.id == cx.frame.self_name:
+        _store_self(cx, node, target)
+        return
+    receiver = expressions.lower(cx, target.value)
+    if receiver.type == UNKNOWN:
+        return
+    if isinstance(receiver.type, Record):
+        cx.error(
+            node,
+            "AB302",
+            f"a field of the record {receiver.type} is changed: records are frozen, and what is in state belongs to state",
+            "build a new record and store it: r._replace(n=...) or dataclasses.replace(r, n=...)",
+        )
+        return
+    cx.error(node, "AB501", f"an attribute of {receiver.type} is set", "values have no attributes to set")
+
+
+def _store_self(cx: Context, node: ast.AST, target: ast.Attribute) -> None:
+    name = target.attr
+    if name in cx.unit.states:
+        cx.error(
+            node,
+            "AB304",
+            f"the state '{name}' is assigned outside __init__",
+            f"write its entries, or all of it with self.{name}.assign(...)",
+        )
+    elif name in cx.unit.config:
+        cx.error(node, "AB305", f"the configuration '{name}' is changed after __init__", f"make it a state: {name}: ab.Replicated[...]")
+    else:
+        cx.error(
+            node, "AB310", f"the attribute '{name}' is set outside __init__", f"declare a state: {name}: ab.Partitioned[ab.Table[int, int]]"
+        )
+
+
+def _augmented(cx: Context, node: ast.AugAssign) -> None:
+    op = expressions.BINARY[type(node.op)]
+    target = node.target
+    if isinstance(target, ast.Name):
+        load = ast.copy_location(ast.Name(id=target.id, ctx=ast.Load()), target)
+        old, value = expressions.lower_all(cx, [load, node.value])
+        if not _in_place(cx, node, op, old, value):
+            new = expressions.apply_binary(cx, node, op, old, value)
+            if new.type != UNKNOWN:
+                assign_target(cx, node, target, new)
+        return
+    state = accesses.state_of(cx, target.value)
+    if isinstance(target, ast.Attribute):
+        if state is None:
+            if isinstance(target.value, ast.Name) and target.value.id == cx.frame.self_name:
+                _store_self(cx, node, target)
+                return
+            _store_attribute(cx, node, target, Const(0, INT, cx.span(node)), None)
+            return
+        old = accesses.lower_property(cx, target, *state)
+        new = expressions.apply_binary(cx, node, op, old, expressions.lower(cx, node.value))
+        if new.type != UNKNOWN:
+            accesses.access(cx, node, *state, "value=", [new])
+        return
+    if state is not None:
+        key = expressions.lower(cx, target.slice)
+        if not cx.stable(key) and not (isinstance(key, Apply) and key.op == "tuple" and all(map(cx.stable, key.args))):
+            key = cx.bind(f"{state[0].name}.key", key)
+        old = accesses.access(cx, node, *state, "__getitem__", [key])
+        value = expressions.lower(cx, node.value)
+        if _frozen_in_place(cx, node, op, old):
+            return
+        new = expressions.apply_binary(cx, node, op, old, value)
+        if new.type != UNKNOWN:
+            accesses.access(cx, node, *state, "__setitem__", [key, new])
+        return
+    _augmented_item(cx, node, target, op)
+
+
+def _augmented_item(cx: Context, node: ast.AugAssign, target: ast.Subscript, op: str) -> None:
+    receiver, key = expressions.lower_all(cx, [target.value, target.slice])
+    receiver, key = (e if cx.stable(e) else cx.bind("item.", e) for e in (receiver, key))
+    if not isinstance(receiver, Local | Config):
+        receiver = cx.bind("item.", receiver)
+    old = expressions.read_item(cx, target, receiver, key)
+    if expressions.emits(cx, node.value):
+        old = cx.bind("item.", old)
+    value = expressions.lower(cx, node.value)
+    if isinstance(old.type, List | Set | Dict):
+        _in_place(cx, node, op, old, value)
+        return
+    new = expressions.apply_binary(cx, node, op, old, value)
+    if new.type != UNKNOWN:
+        store_item(cx, node, receiver, key, new)
+
+
+def _frozen_in_place(cx: Context, node: ast.AugAssign, op: str, old: Expr) -> bool:
+    """`self.t[k] += [x]` is a read and a store only where '+=' makes a new value; on lists it changes in place."""
+    if not isinstance(old.type, List | Set | Dict):
+        return False
+    what = cx.text(node.target)
+    cx.error(
+        node,
+        "AB302",
+        f"'{op}=' changes a {old.type} in place, and this one belongs to state: build a new value and store it",
+        f"{what} = {what} {op} {cx.text(node.value)}",
+    )
+    return True
+
+
+def _in_place(cx: Context, node: ast.AugAssign, op: str, old: Expr, value: Expr) -> bool:
+    """`xs += ys` changes the list itself, as in Python."""
+    if not isinstance(old.type, List | Set | Dict) or value.type == UNKNOWN:
+        return False
+    name = _IN_PLACE.get((type(old.type), op))
+    if name is None:
+        cx.error(node, "AB501", f"'{op}=' on a {old.type}", f"write x = x {op} ...")
+        return True
+    found = method(old.type, name, [value.type])
+    if found is None:
+        cx.error(node, "AB206", f"'{op}=' does not go with {old.type} and {value.type}", "give both one type")
+        return True
+    if not is_mutable(old.type) and isinstance(node.target, ast.Name):
+        what = node.target.id
+        cx.error(
+            node,
+            "AB302",
+            f"'{op}=' changes a {old.type} in place, and this one belongs to state: build a new value and store it",
+            f"{what} = {what} {op} {cx.text(node.value)}",
+        )
+        return True
+    expressions.no_multi_element(cx, node, [value])
+    calls.change(cx, node, old, found, [value])
+    cx.emit(Do(Apply(f"method:{name}", (old, value), NONE, cx.span(node)), cx.span(node)))
+    return True
+
+
+def _delete(cx: Context, node: ast.Delete, target: ast.expr) -> None:
+    if not isinstance(target, ast.Subscript):
+        cx.error(node, "AB501", f"'del {cx.text(target)}' forgets a variable", "leave it, or delete an entry: del self.t[key]")
+        return
+    state = accesses.state_of(cx, target.value)
+    if state is not None:
+        accesses.lower_access(cx, node, *state, "__delitem__", [target.slice])
+        return
+    receiver, key = expressions.lower_all(cx, [target.value, target.slice])
+    if UNKNOWN in (receiver.type, key.type):
+        return
+    if not isinstance(receiver.type, List | Dict):
+        cx.error(node, "AB206", f"an item of {receiver.type} cannot be deleted", "delete from a list or a dict")
+        return
+    calls.change(cx, node, receiver, Method(NONE, True), [])
+    cx.emit(Do(Apply("delitem", (receiver, key), NONE, cx.span(node)), cx.span(node)))
+
+

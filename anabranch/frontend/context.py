@@ -1,0 +1,124 @@
+"""The state of a lowering in progress: where we are, what is known, what has been written so far."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from anabranch.frontend.read import span_of
+from anabranch.frontend.scope import Env, Var
+from anabranch.frontend.unit import Names, Unit
+from anabranch.graph.code import Assign, Const, Expr, Local, Stmt, operands
+from anabranch.graph.span import Span
+from anabranch.lang.types import UNKNOWN, Type
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The function whose text is being lowered. Inlined helpers prefix their variables."""
+
+    file: str
+    names: Names
+    self_name: str | None
+    prefix: str
+    locals: frozenset[str]
+    kind: str  # "entry", "helper" (inlined, with state), "function" (without state), "init"
+
+
+@dataclass
+class Loop:
+    """Environments that leave a loop, or reach its next iteration, from inside."""
+
+    breaks: list[Env] = field(default_factory=list)
+    continues: list[Env] = field(default_factory=list)
+
+
+@dataclass
+class Context:
+    unit: Unit
+    frame: Frame
+    env: Env | None
+    out: list[Stmt] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    everywhere: int = 0
+    control: bool = False  # inside a branch whose condition depends on the number of workers
+    in_try: bool = False
+    results: list[Type] = field(default_factory=list)
+    declared: dict[str, Type] = field(default_factory=dict)
+    calls: tuple[str, ...] = ()
+
+    def span(self, node: ast.AST) -> Span:
+        return span_of(self.frame.file, node)
+
+    def error(self, node: ast.AST, code: str, message: str, hint: str) -> Expr:
+        """Report, and give an expression of unknown type so that the reading goes on without echoes."""
+        span = self.span(node)
+        self.unit.report.add(code, span, message, hint)
+        return Const(None, UNKNOWN, span)
+
+    def text(self, node: ast.AST) -> str:
+        return ast.unparse(node)
+
+    def name(self, name: str) -> str:
+        return self.frame.prefix + name
+
+    def fresh(self, base: str) -> str:
+        """A name that no user can write."""
+        number = self.counts[base] = self.counts.get(base, 0) + 1
+        if base.endswith("."):
+            return f"{base}{number}"
+        return base if number == 1 else f"{base}.{number}"
+
+    def emit(self, stmt: Stmt) -> None:
+        if self.env is not None:
+            self.out.append(stmt)
+
+    def bind(self, base: str, value: Expr) -> Local:
+        """Keep a value in a new variable; its evaluation happens here."""
+        name = self.fresh(base)
+        self.set(name, Var(value.type, is_multi(value), self.depends_locally(value)))
+        self.emit(Assign(name, value, value.span))
+        return Local(name, value.type, value.span, is_multi(value))
+
+    def set(self, name: str, var: Var) -> None:
+        if self.env is not None:
+            if self.control and not var.local:
+                var = Var(var.type, var.multi, True, var.handle)
+            self.env[name] = var
+
+    def depends_locally(self, expr: Expr) -> bool:
+        """Does it depend on a local read of partial state?"""
+        if isinstance(expr, Local):
+            var = (self.env or {}).get(expr.name)
+            return var is not None and var.local
+        return any(map(self.depends_locally, operands(expr)))
+
+    def stable(self, expr: Expr) -> bool:
+        """Does it give the same whenever it is evaluated from here on?"""
+        return isinstance(expr, Const | Local) or type(expr).__name__ == "Config"
+
+    @contextmanager
+    def writing(self) -> Iterator[list[Stmt]]:
+        """Collect the statements written inside apart."""
+        kept, self.out = self.out, []
+        try:
+            yield self.out
+        finally:
+            self.out = kept
+
+    @contextmanager
+    def depending(self, local: bool) -> Iterator[None]:
+        kept, self.control = self.control, self.control or local
+        try:
+            yield
+        finally:
+            self.control = kept
+
+
+def is_multi(expr: Expr) -> bool:
+    if isinstance(expr, Local):
+        return expr.multi
+    return any(map(is_multi, operands(expr)))

@@ -1,0 +1,440 @@
+"""Cut an entry into tasks: a new one starts where another place is reached.
+
+The rest of the entry from a point on is the body of the task that starts there, up to the next change of place. Code
+without state runs where it is reached, so it may stand in several tasks; a point at which a task starts is one task,
+whatever ways lead there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from anabranch.frontend.aliases import aliased_names
+from anabranch.frontend.cells import Cell, Cells, FanOut, Jumps, escapes
+from anabranch.frontend.fanout import accesses, gathers, plan, transparent
+from anabranch.frontend.numbers import EVERYWHERE, NOWHERE, Numbering, Place
+from anabranch.graph.code import (
+    Access,
+    Apply,
+    Assign,
+    Body,
+    Break,
+    Const,
+    Continue,
+    Expr,
+    For,
+    Gather,
+    If,
+    Local,
+    Raise,
+    Return,
+    Send,
+    Stmt,
+    Try,
+    While,
+    walk,
+)
+from anabranch.graph.liveness import without
+from anabranch.graph.nodes import Dispatch, Variable, Where
+from anabranch.graph.span import Span
+from anabranch.frontend.operators import iterate
+from anabranch.lang.types import BOOL, INT, NONE, List, Tuple, Type, UNKNOWN
+
+_DISPATCH = {
+    Where.KEY: Dispatch.BY_KEY,
+    Where.HERE: Dispatch.ANY,
+    Where.EVERYWHERE: Dispatch.ALL,
+    Where.NOWHERE: Dispatch.ANY,
+}
+
+
+@dataclass(eq=False)
+class Draft:
+    """A task being cut."""
+
+    number: int
+    cell: Cell | None
+    place: Place
+    key: Expr | None
+    inputs: dict[str, Variable]
+    span: Span
+    body: Body = ()
+
+
+@dataclass(eq=False)
+class Edge:
+    """A flow being cut."""
+
+    source: Draft
+    target: Draft
+    dispatch: Dispatch
+    key: Expr | None
+    carries: tuple[Variable, ...]
+    span: Span
+    each: bool = False
+    over: str | None = None
+    collects: str | None = None
+
+    def same(self, other: Edge) -> bool:
+        mine = (self.source, self.target, self.dispatch, self.key, self.each, self.over, self.collects)
+        return mine == (other.source, other.target, other.dispatch, other.key, other.each, other.over, other.collects)
+
+
+@dataclass
+class Cut:
+    """An entry in pieces."""
+
+    start: Draft
+    dispatch: Dispatch
+    key: Expr | None
+    tasks: list[Draft]
+    edges: list[Edge]
+
+
+def cut(body: Body, parameters: tuple[Variable, ...], span: Span) -> Cut:
+    numbering = Numbering(tuple(p.name for p in parameters))
+    env = numbering.start()
+    numbering.run(body, dict(env))
+    cells = Cells()
+    first = cells.at(body, 0, None, None)
+    scout = Cutter(numbering, cells, aliased_names(body), span)
+    trial = scout.start(first, NOWHERE, None, parameters)
+    place, key = _first_place(scout, trial, numbering, env, body)
+    if place == NOWHERE:
+        return Cut(trial, Dispatch.ANY, None, scout.tasks, scout.edges)
+    cutter = Cutter(numbering, cells, scout.aliased, span)
+    start = cutter.start(first, place, key, parameters)
+    return Cut(start, _DISPATCH[place.where], key, cutter.tasks, cutter.edges)
+
+
+def _first_place(scout: Cutter, trial: Draft, numbering: Numbering, env: dict[str, int], body: Body) -> tuple[Place, Expr | None]:
+    """Where the entry starts: at its first place, if all ways lead there and its key is known from the parameters."""
+    edges = [e for e in scout.edges if e.source is trial]
+    places = {e.target.place for e in edges}
+    if len(places) != 1 or any(e.each or e.over for e in edges):
+        return NOWHERE, None
+    place = next(iter(places))
+    if place.where is Where.KEY:
+        key = numbering.rebuild(place.number, env)
+        return (place, key) if key is not None else (NOWHERE, None)
+    if place.where is Where.EVERYWHERE and not isinstance(body[0], Access):
+        return NOWHERE, None
+    return place, None
+
+
+@dataclass
+class Cutter:
+    numbering: Numbering
+    cells: Cells
+    aliased: set[str]
+    span: Span
+    tasks: list[Draft] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+    _known: dict[tuple[int, Where], Draft] = field(default_factory=dict)
+    _loops: dict[int, Body] = field(default_factory=dict)
+    _ends: dict[int, Cell] = field(default_factory=dict)
+    _todo: list[Draft] = field(default_factory=list)
+    jumps: dict[int, Jumps] = field(default_factory=dict)
+    collectors: dict[int, Draft] = field(default_factory=dict)
+
+    def start(self, first: Cell | None, place: Place, key: Expr | None, parameters: tuple[Variable, ...]) -> Draft:
+        draft = self.task(first, place, key, {p.name: p for p in parameters}, self.span)
+        while self._todo:
+            task = self._todo.pop(0)
+            task.body = tuple(Writer(self, task).region(task.cell))
+        return draft
+
+    def task(self, cell: Cell | None, place: Place, key: Expr | None, inputs: dict[str, Variable], span: Span) -> Draft:
+        known = self._known.get((id(cell), place.where))
+        if known is None:
+            known = Draft(len(self.tasks) + 1, cell, place, key, inputs, span)
+            self._known[id(cell), place.where] = known
+            self.tasks.append(known)
+            self._todo.append(known)
+        return known
+
+    def edge(self, edge: Edge) -> int:
+        for i, known in enumerate(self.edges):
+            if known.same(edge):
+                return i
+        self.edges.append(edge)
+        return len(self.edges) - 1
+
+    def desugared(self, loop: For) -> Body:
+        """A loop that is left in the middle keeps its place in a variable."""
+        known = self._loops.get(id(loop))
+        if known is None:
+            known = self._loops[id(loop)] = _as_while(loop, len(self._loops) + 1)
+        return known
+
+    def end_of(self, loop: For, fan: FanOut) -> Cell:
+        known = self._ends.get(id(loop))
+        if known is None:
+            known = self._ends[id(loop)] = Cell((), 0, None, None, fan)
+        return known
+
+    def rows_body(self, loop: For, fan: FanOut) -> Body:
+        """What runs over the collected iterations."""
+        known = self._loops.get(id(loop))
+        if known is None:
+            assert fan.rows is not None
+            kind = Tuple(tuple(v.type for v in fan.contributes))
+            source = Local(fan.rows, List(kind), loop.span)
+            target = tuple(v.name for v in fan.contributes)
+            known = self._loops[id(loop)] = (For(target, source, fan.after, (), loop.span),)
+        return known
+
+
+def _as_while(loop: For, number: int) -> Body:
+    span = loop.span
+    items, at = f"for.{number}.items", f"for.{number}.at"
+    element: Type = iterate(loop.source.type) or UNKNOWN
+    source = loop.source
+    if isinstance(source.type, List):
+        kind: Type = source.type
+    else:
+        kind = List(element)
+        source = Apply("call", (Const(list, NONE, span), source), kind, span)
+    index, all_items = Local(at, INT, span), Local(items, kind, span)
+    length = Apply("call", (Const(len, NONE, span), all_items), INT, span)
+    body = (
+        Assign(loop.target, Apply("[]", (all_items, index), element, span), span),
+        Assign(at, Apply("+", (index, Const(1, INT, span)), INT, span), span),
+        *loop.body,
+    )
+    test = Apply("<", (index, length), BOOL, span)
+    return (
+        Assign(items, source, span),
+        Assign(at, Const(0, INT, span), span),
+        While(test, body, loop.orelse, span),
+    )
+
+
+@dataclass
+class Writer:
+    """Writes the body of one task."""
+
+    cutter: Cutter
+    task: Draft
+    fan: bool = False
+
+    @property
+    def place(self) -> Place:
+        return self.task.place
+
+    def region(self, cell: Cell | None) -> list[Stmt]:
+        """All that runs in this task from a point on."""
+        found: list[Stmt] = []
+        while cell is not None:
+            if cell.end is not None:
+                found += self._contribute(cell)
+                break
+            written, falls = self.stmt(cell, None)
+            found += written
+            if not falls:
+                break
+            cell = self.cutter.cells.after(cell)
+        return found
+
+    def block(self, body: Body, following: Cell | None, jumps: Jumps | None, inside: Jumps | None) -> tuple[list[Stmt], bool]:
+        """The statements of a nested body; `inside` is the loop that is being written around it."""
+        found: list[Stmt] = []
+        for i in range(len(body)):
+            cell = self.cutter.cells.at(body, i, following, jumps)
+            assert cell is not None
+            written, falls = self.stmt(cell, inside)
+            found += written
+            if not falls:
+                return found, False
+        return found, True
+
+    def stmt(self, cell: Cell, inside: Jumps | None) -> tuple[list[Stmt], bool]:
+        stmt = cell.stmt
+        match stmt:
+            case Access():
+                place = self.cutter.numbering.places[id(stmt)]
+                if place == self.place:
+                    return [stmt], True
+                return [self._send(cell, place, stmt.key, stmt.span)], False
+            case Gather():
+                return [self._gather(cell, stmt)], False
+            case Return():
+                if self.place == EVERYWHERE and not _is_none(stmt.value):
+                    return [self._send(cell, NOWHERE, None, stmt.span)], False
+                return [stmt], False
+            case Raise():
+                return [stmt], False
+            case Break() | Continue():
+                return self._jump(cell, stmt, inside)
+            case If():
+                return self._if(cell, stmt, inside)
+            case For() | While():
+                return self._loop(cell, stmt, inside)
+        return [stmt], True
+
+    def _uncut(self, stmt: Stmt, inside: Jumps | None) -> bool:
+        """Does all of a statement happen in this task?"""
+        numbering = self.cutter.numbering
+        if gathers((stmt,)) or any(numbering.places[id(a)] != self.place for a in accesses((stmt,))):
+            return False
+        if inside is None and any(escapes((stmt,))):
+            return False
+        returns = [s for s in walk((stmt,)) if isinstance(s, Return)]
+        return self.place != EVERYWHERE or all(_is_none(r.value) for r in returns)
+
+    def _if(self, cell: Cell, stmt: If, inside: Jumps | None) -> tuple[list[Stmt], bool]:
+        if self._uncut(stmt, inside):
+            return [stmt], _falls((stmt,))
+        after = self.cutter.cells.after(cell)
+        then, then_falls = self.block(stmt.then, after, cell.loop, inside)
+        orelse, else_falls = self.block(stmt.orelse, after, cell.loop, inside)
+        return [If(stmt.test, tuple(then), tuple(orelse), stmt.span)], then_falls or else_falls
+
+    def _loop(self, cell: Cell, stmt: For | While, inside: Jumps | None) -> tuple[list[Stmt], bool]:
+        if self._uncut(stmt, inside):
+            return [stmt], _falls((stmt,))
+        hoisted = self._hoist(cell, stmt)
+        if hoisted is not None:
+            return [hoisted], False
+        after = self.cutter.cells.after(cell)
+        live = self.cutter.cells.live(after)
+        numbering, aliased = self.cutter.numbering, self.cutter.aliased
+        if isinstance(stmt, For) and self.place != EVERYWHERE:
+            fan = plan(stmt, numbering, live, aliased, f"{_name(stmt)}.rows")
+            if fan is not None and not (self.fan and fan.rows):
+                return self._fan_out(cell, stmt, fan)
+            if transparent(stmt, numbering, live, aliased):
+                jumps = Jumps(after, None)
+                kept, self.fan = self.fan, True
+                body, _ = self.block(stmt.body, None, jumps, jumps)
+                self.fan = kept
+                return [For(stmt.target, stmt.source, tuple(body), (), stmt.span)], True
+        if isinstance(stmt, For):
+            # The loop is left in the middle: from here on its position is a variable like others.
+            body = self.cutter.desugared(stmt)
+            return self.block(body, after, cell.loop, inside)
+        jumps = self.cutter.jumps.setdefault(id(cell), Jumps(after, cell))
+        written, _ = self.block(stmt.body, cell, jumps, jumps)
+        orelse, else_falls = self.block(stmt.orelse, after, cell.loop, inside)
+        falls = else_falls or any(isinstance(s, Break) for s in escapes(tuple(written)))
+        if isinstance(stmt.test, Const) and stmt.test.value:
+            falls = any(isinstance(s, Break) for s in escapes(tuple(written)))
+        return [While(stmt.test, tuple(written), tuple(orelse), stmt.span)], falls
+
+    def _hoist(self, cell: Cell, stmt: For | While) -> Stmt | None:
+        """A loop whose accesses are all at one place that is known before it belongs there as a whole."""
+        numbering = self.cutter.numbering
+        places = {numbering.places[id(a)] for a in accesses((stmt,))}
+        if gathers((stmt,)) or len(places) != 1 or self.place in places:
+            return None
+        place = next(iter(places))
+        if place.where is not Where.KEY:
+            return self._send(cell, place, None, stmt.span)
+        if id(stmt) not in numbering.heads:
+            return None
+        last, env = numbering.heads[id(stmt)]
+        key = numbering.rebuild(place.number, env) if place.number <= last else None
+        return None if key is None else self._send(cell, place, key, stmt.span)
+
+    def _fan_out(self, cell: Cell, stmt: For, fan: FanOut) -> tuple[list[Stmt], bool]:
+        cutter = self.cutter
+        after = cutter.cells.after(cell)
+        end = cutter.end_of(stmt, fan)
+        if fan.rows is not None:
+            body = cutter.rows_body(stmt, fan)
+            first = cutter.cells.at(body, 0, after, cell.loop)
+            live = dict(cutter.cells.live(first))
+            cutter.collectors[id(end)] = cutter.task(first, NOWHERE, None, live, stmt.span)
+        kept, self.fan = self.fan, True
+        remote, falls = self.block(fan.remote, end, None, None)
+        self.fan = kept
+        if falls:
+            remote += self._contribute(end)
+        loop = For(stmt.target, stmt.source, (*fan.local, *remote), (), stmt.span, fan=True)
+        if fan.rows is None:
+            return [loop], True
+        target = cutter.collectors[id(end)]
+        carries = _sorted(without(target.inputs, [fan.rows]))
+        edge = Edge(self.task, target, Dispatch.GATHER, None, carries, stmt.span, over="iterations", collects=fan.rows)
+        return [loop, Send(cutter.edge(edge), stmt.span)], False
+
+    def _contribute(self, end: Cell) -> list[Stmt]:
+        """At the end of an iteration: hand over what the collected loop needs."""
+        fan = end.end
+        if fan is None or fan.rows is None:
+            return []
+        target = self.cutter.collectors[id(end)]
+        edge = Edge(
+            self.task,
+            target,
+            Dispatch.GATHER,
+            None,
+            fan.contributes,
+            target.span,
+            each=True,
+            over="iterations",
+            collects=fan.rows,
+        )
+        return [Send(self.cutter.edge(edge), target.span)]
+
+    def _send(self, cell: Cell, place: Place, key: Expr | None, span: Span) -> Send:
+        cutter = self.cutter
+        live = cutter.cells.live(cell)
+        target = cutter.task(cell, place, key, dict(live), span)
+        dispatch, over = _DISPATCH[place.where], None
+        if self.place == EVERYWHERE:
+            dispatch, over = Dispatch.GATHER, "instances"
+        each = self.fan and over is None
+        edge = Edge(self.task, target, dispatch, key, _sorted(live), span, each=each, over=over)
+        return Send(cutter.edge(edge), span)
+
+    def _gather(self, cell: Cell, stmt: Gather) -> Send:
+        cutter = self.cutter
+        after = cutter.cells.after(cell)
+        live = dict(cutter.cells.live(after))
+        assert isinstance(stmt.source, Local)
+        source = Variable(stmt.source.name, stmt.source.type, True)
+        carries = _sorted({**without(live, [stmt.target]), source.name: source})
+        target = cutter.task(after, NOWHERE, None, live, stmt.span)
+        edge = Edge(
+            self.task, target, Dispatch.GATHER, None, carries, stmt.span, over="instances", collects=stmt.target
+        )
+        return Send(cutter.edge(edge), stmt.span)
+
+    def _jump(self, cell: Cell, stmt: Break | Continue, inside: Jumps | None) -> tuple[list[Stmt], bool]:
+        if inside is not None:
+            return [stmt], False
+        assert cell.loop is not None
+        target = cell.loop.leave if isinstance(stmt, Break) else cell.loop.again
+        if target is None:
+            return [Return(Const(None, NONE, stmt.span), stmt.span)], False
+        return [self._send(target, NOWHERE, None, stmt.span)], False
+
+
+def _name(loop: For) -> str:
+    return f"for.{loop.span.line}"
+
+
+def _is_none(value: Expr) -> bool:
+    return isinstance(value, Const) and value.value is None
+
+
+def _sorted(live: Mapping[str, Variable]) -> tuple[Variable, ...]:
+    return tuple(live[name] for name in sorted(live))
+
+
+def _falls(body: Body) -> bool:
+    """Can the end of a body be reached?"""
+    for stmt in body:
+        match stmt:
+            case Return() | Raise() | Break() | Continue() | Send():
+                return False
+            case If(_, then, orelse) if not _falls(then) and not _falls(orelse):
+                return False
+            case While(Const(value), inner) if value and not any(isinstance(s, Break) for s in escapes(inner)):
+                return False
+            case Try(inner, handlers, orelse) if not _falls(inner + orelse) and not any(_falls(h.body) for h in handlers):
+                return False
+    return True
+

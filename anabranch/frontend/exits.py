@@ -1,0 +1,120 @@
+"""One exit per helper: before a helper is inlined, its returns become assignments.
+
+`return e` becomes `return = e` (no user can name a variable so) and what follows on that path is moved under a
+condition. A return inside a loop sets `returned` and breaks.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TypeVar
+
+RESULT, DONE = "return", "returned"
+Node = TypeVar("Node", bound=ast.AST)
+
+
+def single_exit(body: list[ast.stmt], end: ast.AST) -> list[ast.stmt]:
+    """The same statements, with one exit at the end and the result in a variable."""
+    none = _at(ast.Return(value=_at(ast.Constant(None), end)), end)
+    found = _rewrite([*body, none], in_loop=False)
+    if not any(isinstance(n, ast.Name) and n.id == DONE and isinstance(n.ctx, ast.Load) for s in found for n in ast.walk(s)):
+        return [s for s in map(_WithoutFlag().visit, found) if s is not None]
+    return [_assign(DONE, _at(ast.Constant(False), end), end), *found]
+
+
+class _WithoutFlag(ast.NodeTransformer):
+    """Drops `returned = True` where nothing asks for it."""
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt | None:
+        target = node.targets[0]
+        return None if isinstance(target, ast.Name) and target.id == DONE else node
+
+
+def _rewrite(stmts: list[ast.stmt], in_loop: bool) -> list[ast.stmt]:
+    found: list[ast.stmt] = []
+    for i, stmt in enumerate(stmts):
+        rest = stmts[i + 1 :]
+        if isinstance(stmt, ast.Return):
+            value = stmt.value or _at(ast.Constant(None), stmt)
+            found.append(_assign(RESULT, value, stmt))
+            found.append(_assign(DONE, _at(ast.Constant(True), stmt), stmt))
+            if in_loop:
+                found.append(_at(ast.Break(), stmt))
+            return found
+        if not returns(stmt):
+            found.append(stmt)
+            if isinstance(stmt, ast.Raise | ast.Break | ast.Continue):
+                return found
+            continue
+        if isinstance(stmt, ast.If) and not in_loop:
+            if always_exits(stmt.body):
+                found.append(_if(stmt, _rewrite(stmt.body, False), _rewrite([*stmt.orelse, *rest], False)))
+                return found
+            if stmt.orelse and always_exits(stmt.orelse):
+                found.append(_if(stmt, _rewrite([*stmt.body, *rest], False), _rewrite(stmt.orelse, False)))
+                return found
+        found.append(_inside(stmt, in_loop))
+        if in_loop:
+            if isinstance(stmt, ast.For | ast.While):
+                found.append(_if_done(stmt, [_at(ast.Break(), stmt)], []))
+            continue
+        found.append(_if_done(stmt, [_at(ast.Pass(), stmt)], _rewrite(rest, False)))
+        return found
+    return found
+
+
+def _inside(stmt: ast.stmt, in_loop: bool) -> ast.stmt:
+    """Rewrite the bodies of a compound statement."""
+    match stmt:
+        case ast.For():
+            body, orelse = _rewrite(stmt.body, True), _rewrite(stmt.orelse, in_loop)
+            return _at(ast.For(target=stmt.target, iter=stmt.iter, body=body, orelse=orelse, type_comment=None), stmt)
+        case ast.While():
+            return _at(ast.While(test=stmt.test, body=_rewrite(stmt.body, True), orelse=_rewrite(stmt.orelse, in_loop)), stmt)
+        case ast.If():
+            return _if(stmt, _rewrite(stmt.body, in_loop), _rewrite(stmt.orelse, in_loop))
+        case ast.Match():
+            cases = [ast.match_case(pattern=c.pattern, guard=c.guard, body=_rewrite(c.body, in_loop)) for c in stmt.cases]
+            return _at(ast.Match(subject=stmt.subject, cases=cases), stmt)
+        case ast.Try():
+            handlers = [
+                _at(ast.ExceptHandler(type=h.type, name=h.name, body=_rewrite(h.body, in_loop)), h) for h in stmt.handlers
+            ]
+            body = _rewrite(stmt.body, in_loop)
+            orelse: list[ast.stmt] = _rewrite(stmt.orelse, in_loop)
+            if orelse and any(map(returns, stmt.body)):
+                orelse = [_if_done(stmt, [_at(ast.Pass(), stmt)], orelse)]
+            return _at(ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=stmt.finalbody), stmt)
+    return stmt
+
+
+def returns(stmt: ast.AST) -> bool:
+    return any(isinstance(n, ast.Return) for n in ast.walk(stmt))
+
+
+def always_exits(body: list[ast.stmt]) -> bool:
+    """Does no path fall out of the end?"""
+    if not body:
+        return False
+    last = body[-1]
+    if isinstance(last, ast.Return | ast.Raise):
+        return True
+    if isinstance(last, ast.If):
+        return always_exits(last.body) and always_exits(last.orelse)
+    return False
+
+
+def _at(node: Node, where: ast.AST) -> Node:
+    return ast.fix_missing_locations(ast.copy_location(node, where))
+
+
+def _assign(name: str, value: ast.expr, where: ast.AST) -> ast.stmt:
+    return _at(ast.Assign(targets=[ast.Name(id=name, ctx=ast.Store())], value=value, type_comment=None), where)
+
+
+def _if(stmt: ast.If, body: list[ast.stmt], orelse: list[ast.stmt]) -> ast.stmt:
+    return _at(ast.If(test=stmt.test, body=body or [ast.Pass()], orelse=orelse), stmt)
+
+
+def _if_done(where: ast.stmt, body: list[ast.stmt], orelse: list[ast.stmt]) -> ast.stmt:
+    return _at(ast.If(test=ast.Name(id=DONE, ctx=ast.Load()), body=body, orelse=orelse), where)

@@ -1,0 +1,565 @@
+"""Python expressions to typed ones. State accesses and inlined helpers inside them become statements before."""
+
+from __future__ import annotations
+
+import ast
+import types as pytypes
+from collections.abc import Sequence
+from typing import Any
+
+from anabranch.frontend import accesses, calls, comprehensions, resolve
+from anabranch.frontend.context import Context, is_multi
+from anabranch.frontend.methods import attribute, attribute_names
+from anabranch.frontend.operators import binary, comparable, index, sliced, unary
+from anabranch.frontend.scope import Var
+from anabranch.graph.code import Apply, Assign, Config, Const, Expr, If, Local
+from anabranch.lang.distribution import Distribution
+from anabranch.lang.types import (
+    BOOL,
+    BYTES,
+    FLOAT,
+    INT,
+    NEVER,
+    NONE,
+    STR,
+    UNKNOWN,
+    Dict,
+    List,
+    Optional,
+    Record,
+    Set,
+    Tuple,
+    Type,
+    is_hashable,
+    join,
+)
+
+BINARY: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.MatMult: "@",
+}
+UNARY: dict[type[ast.unaryop], str] = {ast.Not: "not", ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
+COMPARE: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.In: "in",
+    ast.NotIn: "not in",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+}
+_LITERALS: dict[type, Type] = {int: INT, float: FLOAT, bool: BOOL, str: STR, bytes: BYTES, type(None): NONE}
+
+
+def lower(cx: Context, node: ast.expr) -> Expr:
+    """One expression; what it needs of state is written to `cx.out` first, in Python's order."""
+    match node:
+        case ast.Constant():
+            return _constant(cx, node)
+        case ast.Name():
+            return _name(cx, node)
+        case ast.Attribute():
+            return _attribute(cx, node)
+        case ast.Subscript():
+            return _subscript(cx, node)
+        case ast.Call():
+            return calls.lower_call(cx, node)
+        case ast.BinOp():
+            left, right = lower_all(cx, [node.left, node.right])
+            return apply_binary(cx, node, BINARY[type(node.op)], left, right)
+        case ast.UnaryOp():
+            return _unary(cx, node)
+        case ast.BoolOp():
+            return _bool_op(cx, node)
+        case ast.Compare():
+            return _compare(cx, node)
+        case ast.IfExp():
+            return _if_exp(cx, node)
+        case ast.Tuple() | ast.List() | ast.Set():
+            return _display(cx, node)
+        case ast.Dict():
+            return _dict(cx, node)
+        case ast.JoinedStr():
+            return _fstring(cx, node)
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            return comprehensions.lower_comprehension(cx, node)
+        case ast.Lambda():
+            return cx.error(
+                node,
+                "AB501",
+                "a lambda may only be an argument of sorted, min, max, map, filter or list.sort",
+                "write a helper: def _name(self, ...)",
+            )
+        case ast.NamedExpr():
+            return cx.error(
+                node, "AB501", "programs have no ':='", f"write {cx.text(node.target)} = {cx.text(node.value)} on a line before"
+            )
+        case ast.Starred():
+            return cx.error(node, "AB501", "programs have no '*' in calls and displays", "name each element")
+        case ast.Await():
+            return cx.error(node, "AB501", "programs have no await", "write an ordinary call")
+        case ast.Yield() | ast.YieldFrom():
+            return cx.error(node, "AB901", "yield is reserved: not yet", "return a list of the rows")
+        case ast.Slice():
+            return cx.error(node, "AB501", "a slice stands alone", "write xs[a:b]")
+    return cx.error(node, "AB501", f"programs have no {type(node).__name__}", "write it with plain expressions")
+
+
+def emits(cx: Context, node: ast.AST) -> bool:
+    """Does this expression write statements: does it reach state, also through a helper, or gather?"""
+    frame = cx.frame
+    for inner in ast.walk(node):
+        if cx.unit.reaches(inner, frame.self_name):
+            return True
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load):
+            var = (cx.env or {}).get(cx.name(inner.id))
+            if var is not None and var.handle is not None:
+                return True
+        if isinstance(inner, ast.Call) and resolve.ours(cx, inner.func) in ("everywhere", "gather"):
+            return True
+    return False
+
+
+def lower_all(cx: Context, nodes: Sequence[ast.expr]) -> list[Expr]:
+    """Operands from left to right: one that is evaluated before a later one's statements is kept in a variable."""
+    last = max((i for i, n in enumerate(nodes) if emits(cx, n)), default=0)
+    found = []
+    for i, node in enumerate(nodes):
+        expr = lower(cx, node)
+        if i < last and not cx.stable(expr):
+            expr = cx.bind("operand.", expr)
+        found.append(expr)
+    return found
+
+
+def _constant(cx: Context, node: ast.Constant) -> Expr:
+    kind = _LITERALS.get(type(node.value))
+    if kind is None:
+        return cx.error(node, "AB204", f"{cx.text(node)} is no value type", "use int, float, str, bytes, bool or None")
+    return Const(node.value, kind, cx.span(node))
+
+
+def _name(cx: Context, node: ast.Name) -> Expr:
+    frame = cx.frame
+    if node.id == frame.self_name:
+        return cx.error(
+            node, "AB303", "the program itself is used as a value", "pass the values that are needed, or call a helper of it"
+        )
+    if node.id not in frame.locals:
+        return resolve.global_name(cx, node)
+    var = (cx.env or {}).get(cx.name(node.id))
+    if var is None or var.unbound:
+        if cx.env is None:
+            return Const(None, UNKNOWN, cx.span(node))
+        return cx.error(
+            node, "AB208", f"'{node.id}' may have no value here: some path does not assign it", f"assign {node.id} on every path before"
+        )
+    if var.handle is not None:
+        return cx.error(
+            node,
+            "AB303",
+            f"'{node.id}' is the state {var.handle} on every instance, not a value",
+            f"call a method of it: {node.id}.items()",
+        )
+    if var.mixed:
+        return cx.error(
+            node,
+            "AB407",
+            f"'{node.id}' has one value per instance on one path and a single value on another",
+            f"use ab.gather({node.id}) before the paths meet",
+        )
+    if var.type == UNKNOWN and not cx.unit.report.failed:
+        return cx.error(
+            node, "AB205", f"the type of '{node.id}' differs between paths or cannot be inferred", f"annotate it: {node.id}: int = ..."
+        )
+    return Local(cx.name(node.id), var.type, cx.span(node), var.multi)
+
+
+def _attribute(cx: Context, node: ast.Attribute) -> Expr:
+    frame = cx.frame
+    if isinstance(node.value, ast.Name) and node.value.id == frame.self_name:
+        return _self_attribute(cx, node)
+    state = accesses.state_of(cx, node.value)
+    if state is not None:
+        return accesses.lower_property(cx, node, *state)
+    static = resolve.static(cx, node)
+    if static is not resolve.MISSING:
+        return resolve.constant(cx, node, static)
+    receiver = lower(cx, node.value)
+    return read_attribute(cx, node, receiver)
+
+
+def read_attribute(cx: Context, node: ast.Attribute, receiver: Expr) -> Expr:
+    found = attribute(receiver.type, node.attr)
+    if receiver.type == UNKNOWN:
+        return receiver
+    if isinstance(receiver.type, Optional):
+        return maybe_none(cx, node, receiver)
+    if found is None:
+        prop = _property(receiver.type, node.attr)
+        if prop is not None:
+            return calls.call_function(cx, node, prop, [receiver], [])
+        known = attribute_names(receiver.type)
+        return cx.error(
+            node,
+            "AB206",
+            f"{receiver.type} has no attribute '{node.attr}'",
+            f"it has {', '.join(known)}" if known else "use a record (NamedTuple or frozen dataclass) for named fields",
+        )
+    return Apply(f"attr:{node.attr}", (receiver,), found, cx.span(node))
+
+
+def _property(receiver: Type, name: str) -> Any:
+    prop = getattr(receiver.cls, name, None) if isinstance(receiver, Record) else None
+    return prop.fget if isinstance(prop, property) and isinstance(prop.fget, pytypes.FunctionType) else None
+
+
+def _self_attribute(cx: Context, node: ast.Attribute) -> Expr:
+    unit = cx.unit
+    if node.attr in unit.states:
+        hint = f"call a method of it: self.{node.attr}.NAME(...)"
+        if unit.states[node.attr].distribution is Distribution.PARTITIONED:
+            hint = f"read one entry: self.{node.attr}[key], or each worker's part: ab.everywhere(self.{node.attr}).items()"
+        return cx.error(node, "AB303", f"the state '{node.attr}' is used as a value", hint)
+    kind = unit.config.get(node.attr)
+    if kind is not None:
+        if kind == UNKNOWN and cx.frame.kind != "init":
+            return cx.error(
+                node,
+                "AB205",
+                f"the type of the configuration '{node.attr}' cannot be inferred",
+                f"annotate it in the class body: {node.attr}: float",
+            )
+        return Config(node.attr, kind, cx.span(node))
+    if node.attr in unit.methods:
+        return cx.error(node, "AB303", f"the method '{node.attr}' is used as a value", f"call it: self.{node.attr}(...)")
+    return cx.error(
+        node,
+        "AB306",
+        f"the program has no attribute '{node.attr}'",
+        f"declare a state ({node.attr}: ab.Partitioned[...]) or set configuration in __init__",
+    )
+
+
+def maybe_none(cx: Context, node: ast.AST, expr: Expr) -> Expr:
+    what = cx.text(node.value) if isinstance(node, ast.Attribute | ast.Subscript) else cx.text(node)
+    return cx.error(
+        node, "AB211", f"{what} may be None: its type is {expr.type}", f"test it first: if {what} is None: ..., or give a default"
+    )
+
+
+def _subscript(cx: Context, node: ast.Subscript) -> Expr:
+    state = accesses.state_of(cx, node.value)
+    if state is not None:
+        return accesses.lower_access(cx, node, *state, "__getitem__", [node.slice])
+    if isinstance(node.slice, ast.Slice):
+        bounds = [b or ast.copy_location(ast.Constant(None), node) for b in (node.slice.lower, node.slice.upper, node.slice.step)]
+        receiver, *limits = lower_all(cx, [node.value, *bounds])
+        found = sliced(receiver.type)
+        if isinstance(receiver.type, Optional):
+            return maybe_none(cx, node, receiver)
+        if found is None or any(limit.type not in (INT, NONE, UNKNOWN) for limit in limits):
+            return cx.error(node, "AB206", f"{receiver.type} cannot be sliced like this", "slice a list, str or bytes with ints")
+        return Apply("slice", (receiver, *limits), found, cx.span(node))
+    receiver, key = lower_all(cx, [node.value, node.slice])
+    return read_item(cx, node, receiver, key)
+
+
+def read_item(cx: Context, node: ast.AST, receiver: Expr, key: Expr) -> Expr:
+    if isinstance(receiver.type, Optional):
+        return maybe_none(cx, node, receiver)
+    if key.type == UNKNOWN and not isinstance(receiver.type, Tuple):
+        return key
+    literal = _literal_int(key)
+    found = index(receiver.type, key.type, literal)
+    if found is None:
+        return cx.error(node, "AB206", f"{receiver.type} cannot be indexed by {_show(key)}", _index_hint(receiver.type))
+    return Apply("[]", (receiver, key), found, cx.span(node))
+
+
+def _index_hint(receiver: Type) -> str:
+    if isinstance(receiver, Tuple):
+        return "index a tuple by a literal within its length, or unpack it"
+    return "index a list or vector by int, a dict by its key type"
+
+
+def _literal_int(expr: Expr) -> int | None:
+    match expr:
+        case Const(value) if isinstance(value, int):
+            return value
+        case Apply("neg", (Const(value),)) if isinstance(value, int):
+            return -value
+    return None
+
+
+def _show(expr: Expr) -> str:
+    return repr(expr.value) if isinstance(expr, Const) and expr.type != UNKNOWN else str(expr.type)
+
+
+def apply_binary(cx: Context, node: ast.AST, op: str, left: Expr, right: Expr) -> Expr:
+    for operand in (left, right):
+        if isinstance(operand.type, Optional) or operand.type == NONE:
+            what = operand.name if isinstance(operand, Local) and "." not in operand.name else "an operand"
+            return cx.error(
+                node, "AB211", f"{what} of '{op}' may be None: its type is {operand.type}", "test it first: if x is None: ..., or give a default"
+            )
+    found = binary(op, left.type, right.type, right.value if isinstance(right, Const) else None)
+    if found is None:
+        return cx.error(
+            node, "AB206", f"'{op}' does not go with {left.type} and {right.type}", f"convert one side, for example with {left.type}(...)"
+        )
+    return Apply(op, (left, right), found, cx.span(node))
+
+
+def _unary(cx: Context, node: ast.UnaryOp) -> Expr:
+    operand = lower(cx, node.operand)
+    op = UNARY[type(node.op)]
+    found = unary(op, operand.type)
+    if found is None:
+        return cx.error(node, "AB206", f"'{cx.text(node)[0]}' does not go with {operand.type}", "use a number")
+    if op == "neg" and isinstance(operand, Const) and operand.type in (INT, FLOAT):
+        return Const(-operand.value, operand.type, cx.span(node))
+    return Apply(op, (operand,), found, cx.span(node))
+
+
+def lower_truth(cx: Context, node: ast.expr) -> Expr:
+    """An expression of which only its truth matters: the operands of 'and' may have different types."""
+    return _bool_op(cx, node, truth=True) if isinstance(node, ast.BoolOp) else lower(cx, node)
+
+
+def _as_truth(expr: Expr) -> Expr:
+    return expr if expr.type in (BOOL, UNKNOWN) else Apply("truth", (expr,), BOOL, expr.span)
+
+
+def _bool_op(cx: Context, node: ast.BoolOp, truth: bool = False) -> Expr:
+    op = "and" if isinstance(node.op, ast.And) else "or"
+    if any(emits(cx, value) for value in node.values[1:]):
+        return _bool_by_branches(cx, node, op, truth)
+    from anabranch.frontend.narrow import narrowed
+
+    parts: list[Expr] = []
+    kept = cx.env
+    for value in node.values:
+        parts.append(_as_truth(lower_truth(cx, value)) if truth else lower(cx, value))
+        cx.env = narrowed(cx, cx.env, value, op == "and")
+    cx.env = kept
+    found = _bool_type(op, [p.type for p in parts])
+    if found is None:
+        return cx.error(node, "AB205", f"'{op}' gives values of different types", "use if and else")
+    return Apply(op, tuple(parts), found, cx.span(node))
+
+
+def _bool_type(op: str, parts: Sequence[Type]) -> Type | None:
+    found: Type = NEVER
+    for i, part in enumerate(parts):
+        last = i == len(parts) - 1
+        if op == "or" and not last and isinstance(part, Optional):
+            part = part.of
+        found = join(found, part)
+    if found == UNKNOWN and UNKNOWN not in parts:
+        return None
+    return found
+
+
+def _bool_by_branches(cx: Context, node: ast.BoolOp, op: str, truth: bool) -> Expr:
+    """`a and self.t[k]`: the access must not happen when `a` decides."""
+    from anabranch.frontend.narrow import narrowed
+    from anabranch.frontend.statements import branch
+
+    name = cx.fresh("bool.")
+    one = (lambda value: _as_truth(lower_truth(cx, value))) if truth else (lambda value: lower(cx, value))
+    first = one(node.values[0])
+    assign(cx, name, first)
+    types = [first.type]
+    if is_multi(first):
+        return cx.error(node, "AB401", "a multi-valued condition guards an access to state", "gather it first")
+
+    def rest(i: int) -> None:
+        test = Local(name, types[-1], cx.span(node.values[i - 1]))
+        shown: Expr = test if op == "and" else Apply("not", (test,), BOOL, test.span)
+
+        def more() -> None:
+            cx.env = narrowed(cx, cx.env, node.values[i - 1], op == "and")
+            value = one(node.values[i])
+            types.append(value.type)
+            assign(cx, name, value)
+            if i + 1 < len(node.values):
+                rest(i + 1)
+
+        then, _ = branch(cx, more, lambda: None, cx.depends_locally(test))
+        cx.out.append(If(shown, then, (), cx.span(node)))
+
+    rest(1)
+    found = _bool_type(op, types)
+    if found is None:
+        return cx.error(node, "AB205", f"'{op}' gives values of different types", "use if and else")
+    var = (cx.env or {}).get(name, Var(found))
+    cx.set(name, Var(found, var.multi, var.local))
+    return Local(name, found, cx.span(node), var.multi)
+
+
+def assign(cx: Context, name: str, value: Expr) -> None:
+    cx.set(name, Var(value.type, is_multi(value), cx.depends_locally(value)))
+    cx.emit(Assign(name, value, value.span))
+
+
+def _compare(cx: Context, node: ast.Compare) -> Expr:
+    if len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn):
+        state = accesses.state_of(cx, node.comparators[0])
+        if state is not None:
+            found = accesses.lower_access(cx, node, *state, "__contains__", [node.left])
+            return found if isinstance(node.ops[0], ast.In) else Apply("not", (found,), BOOL, cx.span(node))
+    values = [node.left, *node.comparators]
+    if len(values) > 2 and any(emits(cx, v) for v in values[2:]):
+        return cx.error(
+            node, "AB501", "a chained comparison with state access after its second part", "write it with 'and', or read the state on a line before"
+        )
+    operands = lower_all(cx, values)
+    ops = [COMPARE[type(op)] for op in node.ops]
+    for op, left, right in zip(ops, operands, operands[1:], strict=False):
+        if op not in ("==", "!=", "is", "is not", "in", "not in"):
+            for side in (left, right):
+                if isinstance(side.type, Optional):
+                    return maybe_none(cx, node, side)
+        if not comparable(op, left.type, right.type):
+            return cx.error(node, "AB206", f"'{op}' does not go with {left.type} and {right.type}", "compare values of one type")
+        if op in ("is", "is not") and NONE not in (left.type, right.type) and UNKNOWN not in (left.type, right.type):
+            return cx.error(node, "AB509", "'is' between values depends on how they are stored", "use == or !=")
+    if len(ops) == 1:
+        return Apply(ops[0], tuple(operands), BOOL, cx.span(node))
+    return Apply("compare:" + ",".join(ops), tuple(operands), BOOL, cx.span(node))
+
+
+def _if_exp(cx: Context, node: ast.IfExp) -> Expr:
+    from anabranch.frontend.narrow import narrowed
+    from anabranch.frontend.statements import branch, condition
+
+    test = condition(cx, node.test, guard=emits(cx, node.body) or emits(cx, node.orelse))
+    if not emits(cx, node.body) and not emits(cx, node.orelse):
+        kept = cx.env
+        cx.env = narrowed(cx, kept, node.test, True)
+        body = lower(cx, node.body)
+        cx.env = narrowed(cx, kept, node.test, False)
+        orelse = lower(cx, node.orelse)
+        cx.env = kept
+        found = join(body.type, orelse.type)
+        if found == UNKNOWN and UNKNOWN not in (body.type, orelse.type):
+            return cx.error(node, "AB206", f"the two sides are {body.type} and {orelse.type}", "give both one type")
+        return Apply("if", (test, body, orelse), found, cx.span(node))
+    name = cx.fresh("if.")
+    types: list[Type] = []
+
+    def side(value: ast.expr, truth: bool) -> None:
+        cx.env = narrowed(cx, cx.env, node.test, truth)
+        expr = lower(cx, value)
+        types.append(expr.type)
+        assign(cx, name, expr)
+
+    then, orelse_body = branch(cx, lambda: side(node.body, True), lambda: side(node.orelse, False), cx.depends_locally(test))
+    cx.out.append(If(test, then, orelse_body, cx.span(node)))
+    found = join(types[0], types[1])
+    if found == UNKNOWN and UNKNOWN not in types:
+        return cx.error(node, "AB206", f"the two sides are {types[0]} and {types[1]}", "give both one type")
+    var = (cx.env or {}).get(name, Var(found))
+    if var.mixed:
+        return cx.error(node, "AB407", "one side has one value per instance, the other a single value", "gather first")
+    return Local(name, found, cx.span(node), var.multi)
+
+
+def no_multi_element(cx: Context, node: ast.AST, values: Sequence[Expr]) -> None:
+    for value in values:
+        if is_multi(value):
+            cx.error(node, "AB406", "a value per instance is put into a container", "use ab.gather(...) on it first")
+
+
+def _display(cx: Context, node: ast.Tuple | ast.List | ast.Set) -> Expr:
+    if isinstance(node, ast.List) and any(isinstance(e, ast.Starred) for e in node.elts):
+        return lower(cx, _without_stars(node))
+    values = lower_all(cx, node.elts)
+    no_multi_element(cx, node, values)
+    if isinstance(node, ast.Tuple):
+        return Apply("tuple", tuple(values), Tuple(tuple(v.type for v in values)), cx.span(node))
+    element: Type = NEVER
+    for value in values:
+        element = join(element, value.type)
+    if element == UNKNOWN and UNKNOWN not in [v.type for v in values]:
+        kinds = " and ".join(sorted({str(v.type) for v in values}))
+        return cx.error(node, "AB206", f"one container holds {kinds}", "give all elements one type, or use a tuple or a record")
+    if isinstance(node, ast.List):
+        return Apply("list", tuple(values), List(element), cx.span(node))
+    if not is_hashable(element):
+        return cx.error(node, "AB206", f"a set cannot hold {element}", "use a list")
+    return Apply("set", tuple(values), Set(element), cx.span(node))
+
+
+def _without_stars(node: ast.List) -> ast.expr:
+    """`[a, *xs]` is `[a] + list(xs)`."""
+    parts: list[ast.expr] = []
+    for element in node.elts:
+        if isinstance(element, ast.Starred):
+            function = ast.Name(id="list", ctx=ast.Load())
+            parts.append(ast.Call(func=function, args=[element.value], keywords=[]))
+        elif parts and isinstance(parts[-1], ast.List):
+            parts[-1].elts.append(element)
+        else:
+            parts.append(ast.List(elts=[element], ctx=ast.Load()))
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = ast.BinOp(left=whole, op=ast.Add(), right=part)
+    return ast.fix_missing_locations(ast.copy_location(whole, node))
+
+
+def _dict(cx: Context, node: ast.Dict) -> Expr:
+    pairs: list[ast.expr] = []
+    for key, value in zip(node.keys, node.values, strict=True):
+        if key is None:
+            return cx.error(node, "AB501", "programs have no '**' in displays", "use a | b, or name each entry")
+        pairs += [key, value]
+    values = lower_all(cx, pairs)
+    no_multi_element(cx, node, values)
+    key_type: Type = NEVER
+    value_type: Type = NEVER
+    for key_expr, value_expr in zip(values[::2], values[1::2], strict=True):
+        key_type, value_type = join(key_type, key_expr.type), join(value_type, value_expr.type)
+    if UNKNOWN in (key_type, value_type) and UNKNOWN not in [v.type for v in values]:
+        return cx.error(node, "AB206", "the keys or values of a dict have different types", "give them one type, or use a record")
+    if UNKNOWN in (key_type, value_type):
+        return Const(None, UNKNOWN, cx.span(node))
+    return Apply("dict", tuple(values), Dict(key_type, value_type), cx.span(node))
+
+
+def _fstring(cx: Context, node: ast.JoinedStr) -> Expr:
+    inner = [v.value for v in node.values if isinstance(v, ast.FormattedValue)]
+    values = iter(lower_all(cx, inner))
+    parts: list[Expr] = []
+    for value in node.values:
+        span = cx.span(value)
+        if isinstance(value, ast.Constant):
+            parts.append(Const(value.value, STR, span))
+            continue
+        assert isinstance(value, ast.FormattedValue)
+        shown = next(values)
+        if isinstance(shown.type, Set | Dict):
+            return cx.error(node, "AB509", f"the text of a {shown.type} shows its order", "format sorted(...) of it")
+        spec: Expr = Const("", STR, span)
+        if value.format_spec is not None:
+            if emits(cx, value.format_spec):
+                return cx.error(node, "AB501", "state access inside a format specification", "read it on a line before")
+            spec = lower(cx, value.format_spec)
+        conversion = chr(value.conversion) if value.conversion > 0 else ""
+        parts.append(Apply("format", (shown, Const(conversion, STR, span), spec), STR, span))
+    return Apply("fstring", tuple(parts), STR, cx.span(node))

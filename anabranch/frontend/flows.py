@@ -1,0 +1,117 @@
+"""Rules for what leaves a task: it must have one value type, one owner, and one value unless it is gathered."""
+
+from __future__ import annotations
+
+from anabranch.frontend.aliases import alias_groups
+from anabranch.frontend.cut import Cut, Edge
+from anabranch.frontend.diagnostics import Report
+from anabranch.frontend.methods import empty
+from anabranch.graph.code import Body
+from anabranch.graph.effects import changed_names
+from anabranch.graph.nodes import Variable
+from anabranch.lang.types import (
+    NUMBER,
+    UNKNOWN,
+    Dict,
+    Fault,
+    Function,
+    Iter,
+    List,
+    Optional,
+    Set,
+    Tuple,
+    Type,
+    is_value,
+)
+
+
+def check_flows(cut: Cut, body: Body, report: Report) -> None:
+    groups = alias_groups(body)
+    for edge in cut.edges:
+        for variable in edge.carries:
+            _check_type(edge, variable, report)
+            if variable.multi and not edge.over and edge.dispatch.value != "all":
+                _check_multi(edge, variable, report)
+            elif variable.multi and edge.over == "instances" and not _gathered(edge, variable):
+                _check_multi(edge, variable, report)
+        _check_aliases(edge, groups, report)
+
+
+def _gathered(edge: Edge, variable: Variable) -> bool:
+    return edge.collects is not None and sum(v.multi for v in edge.carries) == 1
+
+
+def _check_multi(edge: Edge, variable: Variable, report: Report) -> None:
+    report.add(
+        "AB410",
+        edge.span,
+        f"'{shown(variable.name)}' has one value per instance and is needed after another place is reached here",
+        f"use ab.gather({shown(variable.name)}) before",
+    )
+
+
+def _check_type(edge: Edge, variable: Variable, report: Report) -> None:
+    name, kind = shown(variable.name), variable.type
+    if is_value(kind) and not empty(kind):
+        return
+    if _holds(kind, Iter) or _holds(kind, Function) or _holds(kind, Fault):
+        report.add(
+            "AB512",
+            edge.span,
+            f"'{name}' is {kind}: it cannot leave the task, and another place is reached here",
+            f"make a list of it before: {name} = list({name})",
+        )
+    elif _mentions(kind, NUMBER):
+        report.add(
+            "AB207",
+            edge.span,
+            f"'{name}' is int on one path and float on another, and another place is reached here",
+            "write 0.0 instead of 0, or float(...)",
+        )
+    elif not _mentions(kind, UNKNOWN) or not report.failed:
+        report.add(
+            "AB205",
+            edge.span,
+            f"the type of '{name}' is {kind}: what it holds cannot be inferred, and another place is reached here",
+            f"annotate it: {name}: list[int] = []",
+        )
+
+
+def _holds(kind: Type, wanted: type) -> bool:
+    match kind:
+        case List(of) | Set(of) | Optional(of):
+            return _holds(of, wanted)
+        case Tuple(items):
+            return any(_holds(i, wanted) for i in items)
+    return isinstance(kind, wanted)
+
+
+def _mentions(kind: Type, wanted: Type) -> bool:
+    match kind:
+        case List(of) | Set(of) | Optional(of) | Iter(of):
+            return _mentions(of, wanted)
+        case Dict(key, value):
+            return _mentions(key, wanted) or _mentions(value, wanted)
+        case Tuple(items):
+            return any(_mentions(i, wanted) for i in items)
+    return kind == wanted
+
+
+def _check_aliases(edge: Edge, groups: list[frozenset[str]], report: Report) -> None:
+    """Two names of one value would become two values on the way."""
+    changed = changed_names(edge.target.body)
+    carried = {v.name for v in edge.carries}
+    for group in groups:
+        both = sorted(group & carried)
+        if len(both) > 1 and group & changed:
+            report.add(
+                "AB511",
+                edge.span,
+                f"'{shown(both[0])}' and '{shown(both[1])}' may be one value that is changed after another place is reached here",
+                f"make a copy: {shown(both[0])} = list({shown(both[1])})",
+            )
+
+
+def shown(name: str) -> str:
+    """The user's name for a variable of an inlined helper."""
+    return name.rpartition(".")[2] if name.startswith("_") else name

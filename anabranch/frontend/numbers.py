@@ -1,0 +1,220 @@
+"""Value numbers: two expressions with one number have the same value. They say which keys are the same place.
+
+Copies, items of tuples, fields of records and pure operators on equal numbers give equal numbers; where paths meet
+with different values, a new number stands for the meeting.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from anabranch.graph.code import (
+    Access,
+    Apply,
+    Assign,
+    Body,
+    Break,
+    Config,
+    Const,
+    Continue,
+    Expr,
+    For,
+    Gather,
+    If,
+    Local,
+    Raise,
+    Return,
+    Stmt,
+    Target,
+    Try,
+    While,
+    expressions,
+    target_names,
+    walk,
+)
+from anabranch.graph.effects import changes
+from anabranch.graph.liveness import assigned
+from anabranch.graph.nodes import Where
+from anabranch.lang.types import Iter, Tuple, is_mutable, thaw
+
+Env = dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an access happens; `number` is the key's, and 0 where there is no key."""
+
+    where: Where
+    number: int = 0
+
+
+HERE, EVERYWHERE, NOWHERE = Place(Where.HERE), Place(Where.EVERYWHERE), Place(Where.NOWHERE)
+
+
+@dataclass
+class Numbering:
+    """The numbers of one entry. `places` and `heads` are keyed by the identity of statements of its body."""
+
+    parameters: tuple[str, ...]
+    places: dict[int, Place] = field(default_factory=dict)
+    heads: dict[int, tuple[int, Env]] = field(default_factory=dict)
+    _known: dict[Any, int] = field(default_factory=dict)
+    _exprs: dict[int, Expr] = field(default_factory=dict)
+    _parts: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    _last: int = 0
+    _version: int = 0
+
+    def fresh(self) -> int:
+        self._last += 1
+        return self._last
+
+    def start(self) -> Env:
+        return {name: self._number(("parameter", name)) for name in self.parameters}
+
+    def _number(self, key: Any) -> int:
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self.fresh()
+        return found
+
+    def number(self, expr: Expr, env: Env) -> int:
+        found = self._find(expr, env)
+        self._exprs.setdefault(found, expr)
+        return found
+
+    def _find(self, expr: Expr, env: Env) -> int:
+        match expr:
+            case Const(value, kind):
+                return self._number(("const", str(kind), repr(value)))
+            case Config(name):
+                return self._number(("config", name))
+            case Local(name):
+                if name not in env:
+                    env[name] = self.fresh()
+                return env[name]
+            case Apply("coerce", (inner, *_), kind) if thaw(inner.type) == thaw(kind):
+                return self.number(inner, env)
+            case Apply("[]", (receiver, Const(int() as i))) if isinstance(receiver.type, Tuple):
+                whole = self.number(receiver, env)
+                parts = self._parts.get(whole)
+                return parts[i] if parts is not None else self._number(("part", whole, i % len(receiver.type.items)))
+            case Apply(op, args) if not changes(expr) and not any(isinstance(a.type, Iter) for a in args):
+                numbers = tuple(self.number(a, env) for a in args)
+                version = self._version if any(is_mutable(a.type) for a in args) else -1
+                found = self._number((op, numbers, expr.keywords, version))
+                if op == "tuple":
+                    self._parts[found] = numbers
+                return found
+        return self.fresh()
+
+    # Statements
+
+    def run(self, body: Body, env: Env | None) -> Env | None:
+        for stmt in body:
+            if env is None:
+                return None
+            env = self._stmt(stmt, env)
+        return env
+
+    def _stmt(self, stmt: Stmt, env: Env) -> Env | None:
+        for expr in expressions(stmt):
+            self.number(expr, env)
+            if changes(expr):
+                self._version = self.fresh()
+        match stmt:
+            case Assign(target, value):
+                self._assign(target, value, env)
+            case Access(target=target):
+                self.places[id(stmt)] = self._place(stmt, env)
+                if target is not None:
+                    env[target] = self.fresh()
+            case Gather(target):
+                env[target] = self.fresh()
+            case If(_, then, orelse):
+                return self._branches([then, orelse], env)
+            case For(target, _, body, orelse):
+                return self._loop(stmt, body, orelse, env, set(target_names(target)))
+            case While(_, body, orelse):
+                return self._loop(stmt, body, orelse, env, set())
+            case Try(body, handlers, orelse, final):
+                self._forget(env, assigned((stmt,)))
+                end = self._branches([body + orelse, *(h.body for h in handlers)], env)
+                return self.run(final, end) if end is not None else None
+            case Return() | Raise() | Break() | Continue():
+                return None
+        return env
+
+    def _assign(self, target: Target, value: Expr, env: Env) -> None:
+        if isinstance(target, str):
+            env[target] = self.number(value, env)
+            return
+        whole = self.number(value, env)
+        parts = self._parts.get(whole)
+        for i, inner in enumerate(target):
+            number = parts[i] if parts is not None and i < len(parts) else self._number(("part", whole, i))
+            if is_mutable(value.type) or isinstance(value.type, Iter):
+                number = self.fresh()
+            if isinstance(inner, str):
+                env[inner] = number
+            else:
+                self._forget(env, set(target_names(inner)))
+
+    def _forget(self, env: Env, names: set[str]) -> None:
+        for name in sorted(names):
+            env[name] = self.fresh()
+
+    def _branches(self, bodies: list[Body], env: Env) -> Env | None:
+        version = self._version
+        ends = []
+        for body in bodies:
+            ends.append(self.run(body, dict(env)))
+        if self._version != version:
+            self._version = self.fresh()
+        live = [e for e in ends if e is not None]
+        if not live:
+            return None
+        first, *rest = live
+        met: Env = {}
+        for name in {**first, **{n: 0 for e in rest for n in e}}:
+            numbers = {e.get(name) for e in live}
+            only = next(iter(numbers))
+            met[name] = only if len(numbers) == 1 and only is not None else self.fresh()
+        return met
+
+    def _loop(self, stmt: Stmt, body: Body, orelse: Body, env: Env, targets: set[str]) -> Env | None:
+        self.heads[id(stmt)] = (self._last, dict(env))
+        changing = assigned(body) | targets
+        self._forget(env, changing)
+        if any(changes(e) for s in walk(body) for e in expressions(s)):
+            self._version = self.fresh()
+        if isinstance(stmt, While):
+            self.number(stmt.test, env)
+        self.run(body, dict(env))
+        self._forget(env, changing)
+        end = self.run(orelse, dict(env))
+        return env if end is None else end
+
+    def _place(self, stmt: Access, env: Env) -> Place:
+        if stmt.everywhere:
+            return EVERYWHERE
+        return HERE if stmt.key is None else Place(Where.KEY, self.number(stmt.key, env))
+
+    # From numbers back to expressions
+
+    def rebuild(self, number: int, env: Env) -> Expr | None:
+        """An expression for a number that can be evaluated where these variables are known."""
+        names = sorted((n for n, v in env.items() if v == number), key=lambda n: ("." in n, n))
+        known = self._exprs.get(number)
+        if names and known is not None:
+            return Local(names[0], known.type, known.span)
+        match known:
+            case Const() | Config():
+                return known
+            case Apply(op, args, kind, span) if op == "tuple" or op.startswith("attr:") or op == "[]":
+                parts = [self.rebuild(self.number(a, dict(env)), env) for a in args]
+                if all(p is not None for p in parts):
+                    return Apply(op, tuple(p for p in parts if p is not None), kind, span)
+        return None
+
+

@@ -1,0 +1,311 @@
+"""From a class to its states and the typed bodies of its entries. What is wrong with the class is reported here."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from anabranch import lang
+from anabranch.frontend import resolve
+from anabranch.frontend.context import Context, Frame
+from anabranch.frontend.diagnostics import Report
+from anabranch.frontend.functions import annotation_type
+from anabranch.frontend.read import NoSource, Source, head_of, plain_function, read_class, span_of
+from anabranch.frontend.scope import Env, Var
+from anabranch.frontend.statements import lower_body
+from anabranch.frontend.unit import MISSING, Definition, Names, Unit, assigned_names, self_name
+from anabranch.graph.code import Body, Function
+from anabranch.graph.nodes import State
+from anabranch.graph.span import Span
+from anabranch.lang.distribution import Distribution
+from anabranch.lang.spec import EntrySpec, ProgramSpec, describe
+from anabranch.lang.types import NONE, UNKNOWN, Iter, Tuple, Type, UnsupportedType
+from anabranch.lang.values import type_of
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """An entry as typed code, before it is cut."""
+
+    spec: EntrySpec
+    body: Body
+    span: Span
+
+
+@dataclass(frozen=True)
+class Reading:
+    """All that was read of a class."""
+
+    unit: Unit
+    entries: tuple[Lowered, ...]
+    span: Span
+
+    @property
+    def functions(self) -> tuple[Function, ...]:
+        return tuple(self.unit.functions.values())
+
+
+def read_program(cls: Any, report: Report) -> Reading | None:
+    """Read a class; None if there is nothing to read."""
+    if not (isinstance(cls, type) and issubclass(cls, lang.Program)):
+        what = f"class {cls.__name__}" if isinstance(cls, type) else f"a {type(cls).__name__}"
+        raise TypeError(f"a program is a class that derives from ab.Program, got {what}: write class {what.split()[-1]}(ab.Program)")
+    try:
+        source = read_class(cls)
+    except NoSource as error:
+        report.add(
+            "AB101",
+            Span("<unknown>", 1, 0, 1, 0),
+            f"the source of {cls.__name__} cannot be read: {error}",
+            "write the class in a file or a notebook cell",
+        )
+        return None
+    spec = describe(cls)
+    span = head_of(source.file, source.node)
+    _check_class(cls, source, span, report)
+    _report_problems(spec, source, report)
+    states = _states(spec, source, report)
+    unit = Unit(spec, source, report, states, {}, source.methods())
+    unit.config.update(_configuration(unit))
+    entries = tuple(_entries(unit))
+    _check_use(unit, entries, span)
+    return Reading(unit, entries, span)
+
+
+def _check_class(cls: type, source: Source, span: Span, report: Report) -> None:
+    programs = [b for b in cls.__bases__ if b is not lang.Program]
+    if programs:
+        report.add(
+            "AB103",
+            span,
+            f"{cls.__name__} inherits from {', '.join(b.__name__ for b in programs)}",
+            "derive from ab.Program alone, and share code through functions of the module",
+        )
+    for node in source.node.body:
+        if isinstance(node, ast.ClassDef):
+            report.add("AB102", head_of(source.file, node), f"the class {node.name} stands inside a program", "define it beside the program")
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            _check_method(source, node, report)
+
+
+_DESCRIPTORS = ("property", "staticmethod", "classmethod", "cached_property")
+
+
+def _check_method(source: Source, node: Definition, report: Report) -> None:
+    head = head_of(source.file, node)
+    if isinstance(node, ast.AsyncFunctionDef):
+        report.add("AB501", head, f"'{node.name}' is async", "write an ordinary method: def " + node.name)
+    for decorator in node.decorator_list:
+        text = ast.unparse(decorator)
+        name = text.split("(")[0].rpartition(".")[2]
+        span = span_of(source.file, decorator)
+        if name in _DESCRIPTORS or name in ("setter", "deleter"):
+            report.add("AB112", span, f"'{node.name}' is a {name}", "write an entry with parameters, or a helper: def _name(self, ...)")
+        elif name == "every":
+            report.add("AB901", span, "ab.every is reserved: not yet", "call the entry from outside, with the time as a parameter")
+        else:
+            report.add("AB104", span, f"'{node.name}' has the decorator {text}", "call the function inside the entry instead")
+    if self_name(node) is None:
+        report.add("AB108", head, f"'{node.name}' has no self", f"write def {node.name}(self, ...)")
+
+
+def _report_problems(spec: ProgramSpec, source: Source, report: Report) -> None:
+    for problem in spec.problems:
+        span = _where(problem.where, spec, source)
+        report.add(problem.code, span, problem.message, problem.hint)
+
+
+def _where(where: str, spec: ProgramSpec, source: Source) -> Span:
+    kind, _, rest = where.partition(":")
+    if kind == "state" or kind == "config":
+        for node in source.node.body:
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == rest:
+                return span_of(source.file, node)
+            if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == rest for t in node.targets):
+                return span_of(source.file, node)
+    if kind == "entry":
+        name, _, part = rest.partition(":")
+        node = source.methods().get(name)
+        if node is not None:
+            if part == "return" and node.returns is not None:
+                return span_of(source.file, node.returns)
+            for parameter in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]:
+                if parameter.arg == part:
+                    return span_of(source.file, parameter)
+            return head_of(source.file, node)
+    return head_of(source.file, source.node)
+
+
+def _states(spec: ProgramSpec, source: Source, report: Report) -> Mapping[str, State]:
+    uses = _axes(spec, source)
+    found = {}
+    for name, each in spec.states.items():
+        span = _where(f"state:{name}", spec, source)
+        axis = None
+        if each.distribution is Distribution.PARTITIONED:
+            axis = _axis(each.cls, each.key, uses.get(name, {}), name, report)
+        found[name] = State(name, each.distribution, each.text, each.cls, each.key, each.value, axis, span)
+    return found
+
+
+def _axes(spec: ProgramSpec, source: Source) -> dict[str, dict[str, Span]]:
+    """For each state, which of `row` and `column` its accesses use, and where first."""
+    found: dict[str, dict[str, Span]] = {}
+    for node in ast.walk(source.node):
+        if not (isinstance(node, ast.Attribute) and node.attr in ("row", "column", "set_row")):
+            continue
+        owner = node.value
+        if isinstance(owner, ast.Attribute) and isinstance(owner.value, ast.Name) and owner.attr in spec.states:
+            kind = "column" if node.attr == "column" else "row"
+            found.setdefault(owner.attr, {}).setdefault(kind, span_of(source.file, node))
+    return found
+
+
+def _axis(cls: type, key: Type | None, uses: Mapping[str, Span], name: str, report: Report) -> str:
+    if "row" in uses and "column" in uses:
+        later = max(uses.values())
+        report.add(
+            "AB209",
+            later,
+            f"'{name}' is accessed by row and by column: it can be partitioned by one of them only",
+            "keep a second matrix for the other direction, or make it ab.Partial",
+        )
+    if cls is lang.Table:
+        return "row" if "row" in uses and isinstance(key, Tuple) else "key"
+    if cls in (lang.Matrix, lang.DenseMatrix):
+        return "column" if "column" in uses else "row"
+    return "key"
+
+
+def _configuration(unit: Unit) -> dict[str, Type]:
+    """Types of the attributes set in the class body and in `__init__`."""
+    found: dict[str, Type] = {}
+    for name, value in unit.spec.config.items():
+        found[name] = _config_type(value)
+    init = unit.methods.get("__init__")
+    if init is None:
+        return found
+    unit.config.update(found)
+    function = plain_function(vars(unit.spec.cls).get("__init__"))
+    scratch = Unit(unit.spec, unit.source, Report(), unit.states, dict(found), unit.methods)
+    names = Names(function, unit.spec.namespace)
+    parameters = [*init.args.posonlyargs, *init.args.args, *init.args.kwonlyargs][1:]
+    own = frozenset((*(p.arg for p in parameters), *assigned_names(init.body)))
+    frame = Frame(unit.source.file, names, self_name(init), "", own, "init")
+    cx = Context(scratch, frame, {})
+    defaults = function.__defaults__ or () if function is not None else ()
+    by_default = dict(zip(reversed([p.arg for p in parameters]), reversed(defaults), strict=False))
+    env: Env = {}
+    for parameter in parameters:
+        kind = None if parameter.annotation is None else annotation_type(cx, parameter.annotation)
+        if kind is None and parameter.arg in by_default:
+            kind = _config_type(by_default[parameter.arg])
+        env[parameter.arg] = Var(kind or UNKNOWN)
+    cx.env = env
+    for name, node in _self_assignments(init):
+        if name in unit.states or name in found:
+            continue
+        found[name] = scratch.config[name] = _value_type(cx, node)
+    return found
+
+
+def _config_type(value: Any) -> Type:
+    if type(value).__module__ == "anabranch.lang.types":
+        return value  # type: ignore[no-any-return]
+    try:
+        return type_of(value)
+    except UnsupportedType:
+        return UNKNOWN
+
+
+def _self_assignments(init: Definition) -> Iterator[tuple[str, ast.stmt]]:
+    me = self_name(init)
+    for node in ast.walk(init):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        for target in targets:
+            if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == me:
+                assert isinstance(node, ast.Assign | ast.AnnAssign)
+                yield target.attr, node
+
+
+def _value_type(cx: Context, node: ast.stmt) -> Type:
+    from anabranch.frontend import expressions
+
+    if isinstance(node, ast.AnnAssign):
+        return annotation_type(cx, node.annotation) or UNKNOWN
+    assert isinstance(node, ast.Assign)
+    value = expressions.lower(cx, node.value).type
+    return UNKNOWN if isinstance(value, Iter) else value
+
+
+def _entries(unit: Unit) -> Iterator[Lowered]:
+    spec = unit.spec
+    for name, entry in spec.entries.items():
+        definition = unit.methods.get(name)
+        if not isinstance(definition, ast.FunctionDef):
+            continue
+        span = head_of(unit.source.file, definition)
+        if _yields(unit, definition):
+            continue
+        function = plain_function(vars(spec.cls).get(name))
+        own = frozenset((*(p.name for p in entry.parameters), *assigned_names(definition.body)))
+        frame = Frame(unit.source.file, Names(function, spec.namespace), self_name(definition), "", own, "entry")
+        env = {p.name: Var(p.type or UNKNOWN) for p in entry.parameters}
+        cx = Context(unit, frame, env)
+        cx.calls = (name,)
+        cx.declared["return"] = entry.result or UNKNOWN
+        _check_shadows(cx, definition, entry)
+        lower_body(cx, definition.body)
+        if cx.env is not None and entry.result not in (NONE, None):
+            unit.report.add(
+                "AB212",
+                span,
+                f"'{name}' promises {entry.result}, but its end can be reached without return",
+                "return a value on every path, or annotate -> None",
+            )
+        yield Lowered(entry, tuple(cx.out), span)
+    for name in spec.helpers:
+        helper = unit.methods.get(name)
+        if helper is not None:
+            _yields(unit, helper)
+
+
+def _yields(unit: Unit, definition: Definition) -> bool:
+    for node in ast.walk(definition):
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            unit.report.add("AB901", span_of(unit.source.file, node), "yield is reserved: not yet", "return a list of the rows")
+            return True
+    return False
+
+
+def _check_shadows(cx: Context, definition: ast.FunctionDef, entry: EntrySpec) -> None:
+    for parameter in definition.args.args[1:]:
+        value = cx.frame.names.find(parameter.arg)
+        if getattr(value, "__name__", None) == "anabranch" or (value is not MISSING and id(value) in resolve.our_ids()):
+            cx.error(parameter, "AB110", f"the parameter '{parameter.arg}' hides a name that the program needs", "rename it")
+
+
+def _check_use(unit: Unit, entries: tuple[Lowered, ...], span: Span) -> None:
+    if not unit.spec.entries:
+        unit.report.add("AB114", span, f"{unit.spec.cls.__name__} has no entry", "write a public method with annotations")
+        return
+    used = {
+        node.attr
+        for node in ast.walk(unit.source.node)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    }
+    outside = {
+        n.attr
+        for d in unit.methods.values()
+        if d.name != "__init__"
+        for n in ast.walk(d)
+        if isinstance(n, ast.Attribute)
+    }
+    for name, state in unit.states.items():
+        if name not in used or name not in outside:
+            unit.report.add("AB114", state.span, f"no entry uses the state '{name}'", "use it or remove it")
+
+
+

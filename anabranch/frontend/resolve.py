@@ -1,0 +1,109 @@
+"""Names that are not variables: modules, functions, classes and constants of the user's file."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from types import ModuleType
+from typing import Any
+
+from anabranch import lang
+from anabranch.frontend.context import Context
+from anabranch.frontend.read import NoSource, parse_file
+from anabranch.frontend.unit import MISSING, global_changes
+from anabranch.graph.code import Const, Expr
+from anabranch.lang.later import NotYet
+from anabranch.lang.types import UNKNOWN, Fault, Type, UnsupportedType, is_mutable
+from anabranch.lang.values import type_of
+
+_OURS = {
+    id(getattr(lang, name)): name
+    for name in ("everywhere", "gather", "local", "pure", "reads", "writes", "partial", "add", "mean", "largest", "smallest")
+}
+STATE_TYPES = (lang.Table, lang.Matrix, lang.DenseMatrix, lang.Value)
+VALUE_STATES = (lang.Vector, lang.DenseVector)
+
+
+def static(cx: Context, node: ast.expr) -> Any:
+    """The object a chain of names stands for when the class is read, or MISSING."""
+    if isinstance(node, ast.Name):
+        return MISSING if node.id in cx.frame.locals else cx.frame.names.find(node.id)
+    if isinstance(node, ast.Attribute):
+        owner = static(cx, node.value)
+        if isinstance(owner, ModuleType | type):
+            return getattr(owner, node.attr, MISSING)
+    return MISSING
+
+
+def ours(cx: Context, node: ast.expr) -> str | None:
+    """The name of the function of ours that this is, under whatever name the user imported it."""
+    return _OURS.get(id(static(cx, node)))
+
+
+def not_yet(value: Any) -> str | None:
+    return value.name if isinstance(value, NotYet) else None
+
+
+def is_record(value: Any) -> bool:
+    if not isinstance(value, type):
+        return False
+    return dataclasses.is_dataclass(value) or (issubclass(value, tuple) and hasattr(value, "_fields"))
+
+
+def is_exception(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, BaseException)
+
+
+def global_name(cx: Context, node: ast.Name) -> Expr:
+    value = cx.frame.names.find(node.id)
+    if value is MISSING:
+        return cx.error(node, "AB306", f"the name '{node.id}' is not defined", f"define or import {node.id} first")
+    found = constant(cx, node, value)
+    if isinstance(found, Const) and found.type != UNKNOWN and not is_exception(value) and _changes(cx, node.id):
+        return cx.error(
+            node,
+            "AB510",
+            f"the global '{node.id}' is assigned more than once",
+            f"make it configuration: set self.{node.id.lower()} in __init__",
+        )
+    return found
+
+
+def _changes(cx: Context, name: str) -> bool:
+    function = cx.frame.names.function
+    if cx.frame.names.is_closure(name) or function is None or name not in function.__globals__:
+        return False
+    try:
+        return global_changes(parse_file(function.__code__.co_filename), name)
+    except NoSource:
+        return False
+
+
+def constant(cx: Context, node: ast.expr, value: Any) -> Expr:
+    """A global object used as a value."""
+    text = cx.text(node)
+    if value is MISSING:
+        return cx.error(node, "AB306", f"'{text}' is not defined", "check the name")
+    later = not_yet(value)
+    if later is not None:
+        return cx.error(node, "AB901", f"ab.{later} is reserved: not yet", "leave it out for now")
+    if is_exception(value):
+        return Const(value, Fault(value.__name__), cx.span(node))
+    if callable(value) or isinstance(value, ModuleType):
+        return cx.error(node, "AB206", f"'{text}' is used as a value", f"call it: {text}(...)")
+    try:
+        kind: Type = type_of(value)
+    except UnsupportedType as error:
+        return cx.error(node, "AB204", f"the global '{text}' is no value: {error}", "make it configuration or use ab.pure")
+    if is_mutable(kind):
+        return cx.error(
+            node,
+            "AB510",
+            f"the global '{text}' can change: it is a {kind}",
+            f"make it configuration: set self.{text.rpartition('.')[2].lower()} = {text} in __init__",
+        )
+    return Const(value, kind, cx.span(node))
+
+
+def our_ids() -> frozenset[int]:
+    return frozenset(_OURS)

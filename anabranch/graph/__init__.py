@@ -1,0 +1,1 @@
+"""The graph as values: nodes, code inside tasks, verification, text and pictures."""

@@ -1,0 +1,73 @@
+"""The features of generated programs, by which tests choose and coverage is measured."""
+
+from __future__ import annotations
+
+FEATURES = {
+    # States
+    "partitioned": "an access to partitioned state",
+    "partial": "an access to partial state",
+    "replicated": "an access to replicated state",
+    "Table": "an access to a table",
+    "Vector": "an access to a vector",
+    "Matrix": "an access to a matrix",
+    "DenseVector": "an access to a dense vector",
+    "DenseMatrix": "an access to a dense matrix",
+    "Value": "an access to a value",
+    "templates": "a template set in __init__",
+    "configuration": "configuration is read",
+    # Accesses
+    "increments": "`+=` on an entry, or get with a default and store",
+    "removal": "del or pop",
+    "pop": "pop whose result is used",
+    "setdefault": "setdefault",
+    "set_row": "a row of a matrix is replaced",
+    "rows": "a loop over a row, a column or a list in a table",
+    "state conditions": "an access in a condition",
+    "local": "partial state is read where it is",
+    "grouping-sensitive": "results or states may depend on the number of instances and on who does what",
+    # Places
+    "fanout": "a loop or comprehension with a key per iteration",
+    "invariant key": "a loop at one key",
+    "winding": "a pattern that comes back to a place, or follows keys found in state",
+    "transfer": "read one entry, change another, come back",
+    "derived keys": "a loop whose keys were read from state",
+    "everywhere": "everywhere is used",
+    "everywhere write": "a write on every instance",
+    "everywhere partitioned": "all parts of a partitioned state are read",
+    "gather": "gather is used",
+    "dot": "a product of every instance with a vector",
+    "top": "the greatest entries of every part",
+    # Errors
+    "raises": "an entry may raise",
+    "missing keys": "a missing key raises KeyError",
+    "index errors": "an index outside a dense vector",
+    "overflow": "a stored or returned integer may leave 64 bits",
+    "raise after writes": "a raise in the middle of a transfer",
+    "assert": "assert",
+    "try": "try and except, without state",
+    # Calls
+    "helpers": "a helper or a function of the module is called",
+    "entries calling entries": "an entry is called by another",
+    # Values
+    "records": "a record is made",
+    "namedtuple": "a NamedTuple is made",
+    "dataclass": "a frozen dataclass is made",
+    "strings": "work on strings",
+    "tuples": "a tuple is made or taken apart",
+    "unpacking": "a tuple is unpacked",
+    "optionals": "a value that may be None",
+    "vectors": "vectors as values",
+    "sets": "a local set",
+    "mutation": "a local container is changed",
+    "comprehensions": "a comprehension",
+    "generators": "a generator expression",
+    "lambda": "a lambda",
+    # Control flow
+    "loops": "a for loop",
+    "while": "a while loop",
+    "enumerate": "a loop over enumerate",
+    "zip": "a loop over zip",
+    "break": "break or continue",
+    "early return": "a return in the middle",
+    "match": "match",
+}

@@ -1,0 +1,161 @@
+"""The generator: programs are valid and quick, cover the language, and are a function of the choices alone."""
+
+from __future__ import annotations
+
+import ast
+import math
+import time
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import anabranch as ab
+from tests.generator.choices import SeededChoices
+from tests.generator.features import FEATURES
+from tests.generator.inputs import Batch, Call, generate_calls, generate_requests, requests_of
+from tests.generator.plain import Failure, arguments, canonical, load, loaded, rows, run_plain, state_contents
+from tests.generator.programs import GeneratedProgram, generate, generate_seed, programs
+
+# What generated programs may raise; anything else, such as TypeError or NameError, is a fault of the generator.
+INTENDED = {
+    "AssertionError",
+    "IndexError",
+    "KeyError",
+    "LookupError",
+    "OverflowError",
+    "RuntimeError",
+    "ValueError",
+    "ZeroDivisionError",
+}
+SEEDS = range(300)
+
+
+def assert_intended(program: GeneratedProgram, requests: list[Call | Batch]) -> None:
+    with loaded(program.source) as cls:
+        outcome = run_plain(cls, requests)
+        for request, answer in zip(requests, outcome.answers, strict=True):
+            if isinstance(answer, Failure):
+                assert answer.error in INTENDED, f"{request}: {answer}\n{program.source}"
+                assert "raises" in program.features, f"{request}: {answer}\n{program.source}"
+        assert run_plain(cls, requests) == outcome, "a run differs from the run before"
+
+
+@settings(max_examples=200)
+@given(st.data())
+def test_programs_run_as_plain_python(data: st.DataObject) -> None:
+    program = data.draw(programs())
+    assert_intended(program, data.draw(requests_of(program)))
+
+
+@pytest.mark.parametrize("start", range(0, len(SEEDS), 50))
+def test_seeds_run_as_plain_python(start: int) -> None:
+    for seed in SEEDS[start : start + 50]:
+        program = generate_seed(seed)
+        assert_intended(program, list(generate_requests(SeededChoices(f"inputs {seed}"), program)))
+
+
+@pytest.mark.skipif(not hasattr(ab, "check"), reason="the translator is not part of the package yet")
+@pytest.mark.parametrize("start", range(0, len(SEEDS), 50))
+def test_seeds_compile(start: int) -> None:
+    for seed in SEEDS[start : start + 50]:
+        with loaded(generate_seed(seed).source) as cls:
+            errors = [str(d) for d in ab.check(cls) if d.severity == "error"]
+        assert not errors, f"seed {seed}:\n" + "\n".join(errors)
+
+
+def test_every_feature_appears() -> None:
+    counts = Counter(feature for seed in range(600) for feature in generate_seed(seed).features)
+    assert set(counts) <= set(FEATURES), f"not described in features.py: {set(counts) - set(FEATURES)}"
+    rare = {feature: counts[feature] for feature in FEATURES if counts[feature] < 3}
+    assert not rare, f"features that hardly appear in 600 programs: {rare}"
+
+
+def test_partial_state_is_often_free_of_grouping() -> None:
+    """Engines with several instances are compared with plain runs on these programs."""
+    programs = [generate_seed(seed) for seed in SEEDS]
+    partial = [p for p in programs if "partial" in p.features]
+    assert sum("grouping-sensitive" not in p.features for p in partial) > len(partial) / 4
+
+
+def test_both_requests_and_failures_appear() -> None:
+    answers: Counter[str] = Counter()
+    for seed in SEEDS[:150]:
+        program = generate_seed(seed)
+        with loaded(program.source) as cls:
+            outcome = run_plain(cls, generate_calls(SeededChoices(seed), program))
+        answers.update(a.error if isinstance(a, Failure) else "result" for a in outcome.answers)
+    assert answers["result"] > sum(answers.values()) / 2
+    assert {"KeyError", "ZeroDivisionError"} <= set(answers)
+
+
+def test_equal_seeds_give_equal_programs_and_calls() -> None:
+    for seed in SEEDS[:30]:
+        first, second = generate_seed(seed), generate_seed(seed)
+        assert first == second
+        assert generate_calls(SeededChoices(1), first) == generate_calls(SeededChoices(1), second)
+    assert len({generate_seed(seed).source for seed in SEEDS}) > 0.95 * len(SEEDS)
+
+
+def test_the_simplest_choices_give_a_small_program() -> None:
+    class Simplest(SeededChoices):
+        def integer(self, low: int, high: int) -> int:
+            return low
+
+    program = generate(Simplest(0))
+    assert len(program.source.splitlines()) <= 10
+    assert len(program.entries) == 1
+    load(program.source)
+
+
+def test_generating_is_quick() -> None:
+    """Measured as the median of batches, so that one slow moment of the machine does not count."""
+    times = []
+    for start in range(0, 100, 10):
+        began = time.perf_counter()
+        for seed in range(start, start + 10):
+            generate_seed(seed)
+        times.append((time.perf_counter() - began) / 10)
+    assert sorted(times)[5] < 0.02
+
+
+def test_sources_are_modules_with_the_entries_they_name() -> None:
+    for seed in SEEDS[:50]:
+        program = generate_seed(seed)
+        methods = {n.name for n in ast.walk(ast.parse(program.source)) if isinstance(n, ast.FunctionDef)}
+        assert {e.name for e in program.entries} <= methods
+        with loaded(program.source) as cls:
+            assert set(cls().entries) == {e.name for e in program.entries}
+
+
+# Comparing
+
+
+def test_canonical_values_are_equal_bit_by_bit() -> None:
+    assert canonical(0.0) != canonical(-0.0)
+    assert canonical(math.nan) == canonical(-math.nan)
+    assert len({canonical(1), canonical(1.0), canonical(True), canonical("1")}) == 4
+    assert canonical({"a": 1, "b": 2}) == canonical({"b": 2, "a": 1})
+    assert canonical([1, 2]) != canonical((1, 2)) != canonical([2, 1])
+    assert canonical(ab.Vector({2: 1.0, 1: 0.5})) == canonical(ab.Vector({1: 0.5, 2: 1.0}))
+    assert canonical(ab.DenseVector([0.0])) != canonical(ab.DenseVector([-0.0]))
+
+
+def test_state_contents_do_not_depend_on_order() -> None:
+    assert state_contents(ab.Table({"a": 1.0, "b": 2.0})) == state_contents(ab.Table({"b": 2.0, "a": 1.0}))
+    assert state_contents(ab.Table({1: 0.0})) != state_contents(ab.Table({1: -0.0}))
+    assert state_contents(ab.Matrix({(1, 2): 3.0})) != state_contents(ab.Matrix({(2, 1): 3.0}))
+    assert state_contents(ab.Value([1])) == state_contents(ab.Value([1]))
+    with pytest.raises(TypeError, match="teach state_contents"):
+        state_contents(object())
+
+
+def test_arguments_are_of_the_module() -> None:
+    source = "from typing import NamedTuple\nimport anabranch as ab\n\n\nclass Point(NamedTuple):\n    a: int\n\n\n"
+    source += "class P(ab.Program):\n    def f(self, p: Point) -> int:\n        return p.a\n"
+    with loaded(source) as cls:
+        assert arguments(cls, Call("f", ("Point(3)",)))[0].a == 3
+        assert rows(cls, Batch("f", (("Point(1)",), ("Point(2)",))))[1].a == 2
+        outcome = run_plain(cls, [Call("f", ("Point(3)",)), Batch("f", (("Point(1)",), ("Point(2)",)))])
+    assert [a.value for a in outcome.answers if not isinstance(a, Failure)] == [canonical(3), canonical([1, 2])]
