@@ -25,6 +25,8 @@ def state_of(cx: Context, node: ast.expr) -> tuple[State, bool] | None:
             return states[node.attr], cx.everywhere > 0
         return None
     if isinstance(node, ast.Call) and len(node.args) == 1 and resolve.ours(cx, node.func) == "everywhere":
+        if cx.everywhere:
+            cx.error(node, "AB411", "everywhere inside another everywhere", "one is enough: it holds for all of its argument")
         cx.everywhere += 1
         inner = state_of(cx, node.args[0])
         cx.everywhere -= 1

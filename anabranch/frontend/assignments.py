@@ -149,6 +149,9 @@ def _int_for_float(declared: Type, given: Type) -> bool:
 
 def _store(cx: Context, node: ast.AST, target: ast.Subscript | ast.Attribute, value: ast.expr) -> None:
     """`target = value`: Python evaluates the value first, then the target's parts."""
+    if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == cx.frame.self_name:
+        _store_self(cx, node, target)
+        return
     state = accesses.state_of(cx, target.value)
     if state is not None and isinstance(target, ast.Subscript):
         stored, key = expressions.lower_all(cx, [value, target.slice])
@@ -206,10 +209,12 @@ def _store_attribute(
     if receiver.type == UNKNOWN:
         return
     if isinstance(receiver.type, Record):
+        of_state = expressions.emits(cx, target.value)
         cx.error(
             node,
-            "AB302",
-            f"a field of the record {receiver.type} is changed: records are frozen, and what is in state belongs to state",
+            "AB302" if of_state else "AB501",
+            f"a field of the record {receiver.type} is changed: "
+            + ("it belongs to state, build a new value and store it" if of_state else "records are frozen"),
             "build a new record and store it: r._replace(n=...) or dataclasses.replace(r, n=...)",
         )
         return

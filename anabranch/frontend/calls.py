@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 from collections.abc import Sequence
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from anabranch.frontend import accesses, expressions, functions, library, resolve
@@ -52,6 +53,9 @@ def lower_call(cx: Context, node: ast.Call) -> Expr:
         state = accesses.state_of(cx, func.value)
         if state is not None:
             return _call_state(cx, node, func.attr, *state)
+        if isinstance(func.value, ast.Name) and func.value.id == cx.frame.self_name:
+            known = ", ".join(n for n in cx.unit.methods if n != "__init__")
+            return cx.error(node, "AB306", f"the program has no method '{func.attr}'", f"it has {known}")
     ours = resolve.ours(cx, func)
     if ours is not None:
         return _call_ours(cx, node, ours)
@@ -65,6 +69,8 @@ def lower_call(cx: Context, node: ast.Call) -> Expr:
         return _call_value_method(cx, node, func)
     if isinstance(func, ast.Name) and func.id not in cx.frame.locals:
         return cx.error(node, "AB502", f"the function '{func.id}' is not defined", f"define or import {func.id} first")
+    if isinstance(func, ast.Name) and _is_unknown(cx, func.id):
+        return Const(None, UNKNOWN, cx.span(node))
     if isinstance(func, ast.Name) and _shadows(func.id):
         return cx.error(node, "AB110", f"the variable '{func.id}' hides the builtin that is called here", "rename the variable")
     return cx.error(
@@ -73,9 +79,13 @@ def lower_call(cx: Context, node: ast.Call) -> Expr:
 
 
 def _shadows(name: str) -> bool:
-    import builtins
-
     return hasattr(builtins, name)
+
+
+def _is_unknown(cx: Context, name: str) -> bool:
+    """A variable after an error: there is nothing more to say."""
+    var = (cx.env or {}).get(cx.name(name))
+    return var is not None and var.type == UNKNOWN
 
 
 # State and our own functions
@@ -435,9 +445,7 @@ def call_value_method(
     found = method(kind, name, [*types, *(v.type for v in values)])
     if found is None:
         return _no_method(cx, node, name, kind, types)
-    if found.changes:
-        change(cx, node, receiver, found, args)
-    if (is_multi(receiver) and isinstance(found.result, Iter)) or (found.changes and any(map(is_multi, args))):
+    if found.changes and change(cx, node, receiver, found, args):
         expressions.no_multi_element(cx, node, args)
     span = cx.span(node)
     return Apply(f"method:{name}", (receiver, *args, *values), found.result, span, tuple(k for k, _ in keywords))
@@ -452,12 +460,15 @@ def _no_method(cx: Context, node: ast.Call, name: str, kind: Type, types: Sequen
     return cx.error(node, "AB206", f"{kind} has no method '{name}' for ({shown})", hint)
 
 
-def change(cx: Context, node: ast.AST, receiver: Expr, found: Method, args: Sequence[Expr]) -> None:
-    """A change of a value in place: it must be the entry's own, and it may tell the type of an empty container."""
+def change(cx: Context, node: ast.AST, receiver: Expr, found: Method, args: Sequence[Expr]) -> bool:
+    """A change of a value in place: it must be the entry's own, and it may tell the type of an empty container.
+
+    False after a broken rule was reported.
+    """
     kind = receiver.type
     if isinstance(receiver, Config) or _root_is_config(receiver):
         cx.error(node, "AB305", "configuration is read-only after __init__", "make it a state, for example ab.Replicated[...]")
-        return
+        return False
     if not is_mutable(kind):
         cx.error(
             node,
@@ -465,9 +476,10 @@ def change(cx: Context, node: ast.AST, receiver: Expr, found: Method, args: Sequ
             "this value belongs to state: build a new value and store it",
             "self.t[k] = self.t.get(k, []) + [x] for lists; {**old, key: value} or old | {x} for dicts and sets",
         )
-        return
+        return False
     if cx.everywhere and not is_multi(receiver):
         cx.error(node, "AB412", "a single value is changed inside everywhere", "change it before or after")
+        return False
     if isinstance(receiver, Local) and found.receiver is not None and cx.env is not None:
         var = cx.env.get(receiver.name)
         if var is not None:
@@ -477,6 +489,7 @@ def change(cx: Context, node: ast.AST, receiver: Expr, found: Method, args: Sequ
         var = cx.env.get(receiver.name)
         if var is not None:
             cx.env[receiver.name] = Var(var.type, var.multi, True)
+    return True
 
 
 def _root_is_config(expr: Expr) -> bool:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from anabranch.frontend.read import span_of
 from anabranch.frontend.scope import Env, Var
 from anabranch.frontend.unit import Names, Unit
-from anabranch.graph.code import Assign, Const, Expr, Local, Stmt, operands
+from anabranch.graph.code import Apply, Assign, Config, Const, Expr, Local, Stmt, operands
 from anabranch.graph.span import Span
-from anabranch.lang.types import UNKNOWN, Type
+from anabranch.lang.types import UNKNOWN, Set, Type
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,11 @@ class Context:
         return any(map(self.depends_locally, operands(expr)))
 
     def stable(self, expr: Expr) -> bool:
-        """Does it give the same whenever it is evaluated from here on?"""
-        return isinstance(expr, Const | Local) or type(expr).__name__ == "Config"
+        """Does it give the same whenever it is evaluated from here on, without failing?"""
+        if isinstance(expr, Apply) and expr.op in ("tuple", "list", "dict"):
+            return all(map(self.stable, expr.args))
+        empty_set = isinstance(expr, Apply) and expr.op == "call" and len(expr.args) == 1 and isinstance(expr.type, Set)
+        return isinstance(expr, Const | Local | Config) or empty_set
 
     @contextmanager
     def writing(self) -> Iterator[list[Stmt]]:

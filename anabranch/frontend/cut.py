@@ -35,7 +35,7 @@ from anabranch.graph.code import (
     While,
     walk,
 )
-from anabranch.graph.liveness import without
+from anabranch.graph.liveness import Live, without
 from anabranch.graph.nodes import Dispatch, Variable, Where
 from anabranch.graph.span import Span
 from anabranch.frontend.operators import iterate
@@ -133,7 +133,10 @@ class Cutter:
     edges: list[Edge] = field(default_factory=list)
     _known: dict[tuple[int, Where], Draft] = field(default_factory=dict)
     _loops: dict[int, Body] = field(default_factory=dict)
+    _collected: dict[int, Body] = field(default_factory=dict)
+    _plans: dict[int, FanOut | None] = field(default_factory=dict)
     _ends: dict[int, Cell] = field(default_factory=dict)
+    _numbers: dict[int, int] = field(default_factory=dict)
     _todo: list[Draft] = field(default_factory=list)
     jumps: dict[int, Jumps] = field(default_factory=dict)
     collectors: dict[int, Draft] = field(default_factory=dict)
@@ -165,8 +168,16 @@ class Cutter:
         """A loop that is left in the middle keeps its place in a variable."""
         known = self._loops.get(id(loop))
         if known is None:
-            known = self._loops[id(loop)] = _as_while(loop, len(self._loops) + 1)
+            known = self._loops[id(loop)] = _as_while(loop, self._number(loop))
         return known
+
+    def plan(self, loop: For, after: Live) -> FanOut | None:
+        if id(loop) not in self._plans:
+            self._plans[id(loop)] = plan(loop, self.numbering, after, self.aliased, f"for.{self._number(loop)}.rows")
+        return self._plans[id(loop)]
+
+    def _number(self, loop: For) -> int:
+        return self._numbers.setdefault(id(loop), len(self._numbers) + 1)
 
     def end_of(self, loop: For, fan: FanOut) -> Cell:
         known = self._ends.get(id(loop))
@@ -176,13 +187,13 @@ class Cutter:
 
     def rows_body(self, loop: For, fan: FanOut) -> Body:
         """What runs over the collected iterations."""
-        known = self._loops.get(id(loop))
+        known = self._collected.get(id(loop))
         if known is None:
             assert fan.rows is not None
             kind = Tuple(tuple(v.type for v in fan.contributes))
             source = Local(fan.rows, List(kind), loop.span)
             target = tuple(v.name for v in fan.contributes)
-            known = self._loops[id(loop)] = (For(target, source, fan.after, (), loop.span),)
+            known = self._collected[id(loop)] = (For(target, source, fan.after, (), loop.span),)
         return known
 
 
@@ -301,7 +312,7 @@ class Writer:
         live = self.cutter.cells.live(after)
         numbering, aliased = self.cutter.numbering, self.cutter.aliased
         if isinstance(stmt, For) and self.place != EVERYWHERE:
-            fan = plan(stmt, numbering, live, aliased, f"{_name(stmt)}.rows")
+            fan = self.cutter.plan(stmt, live)
             if fan is not None and not (self.fan and fan.rows):
                 return self._fan_out(cell, stmt, fan)
             if transparent(stmt, numbering, live, aliased):
@@ -410,10 +421,6 @@ class Writer:
         if target is None:
             return [Return(Const(None, NONE, stmt.span), stmt.span)], False
         return [self._send(target, NOWHERE, None, stmt.span)], False
-
-
-def _name(loop: For) -> str:
-    return f"for.{loop.span.line}"
 
 
 def _is_none(value: Expr) -> bool:

@@ -105,6 +105,7 @@ def lower(cx: Context, node: ast.expr) -> Expr:
                 "write a helper: def _name(self, ...)",
             )
         case ast.NamedExpr():
+            cx.set(cx.name(node.target.id), Var(UNKNOWN))
             return cx.error(
                 node, "AB501", "programs have no ':='", f"write {cx.text(node.target)} = {cx.text(node.value)} on a line before"
             )
@@ -245,6 +246,8 @@ def _self_attribute(cx: Context, node: ast.Attribute) -> Expr:
                 f"annotate it in the class body: {node.attr}: float",
             )
         return Config(node.attr, kind, cx.span(node))
+    if node.attr in unit.broken:
+        return Const(None, UNKNOWN, cx.span(node))
     if node.attr in unit.methods:
         return cx.error(node, "AB303", f"the method '{node.attr}' is used as a value", f"call it: self.{node.attr}(...)")
     return cx.error(

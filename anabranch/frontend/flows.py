@@ -73,7 +73,7 @@ def _check_type(edge: Edge, variable: Variable, report: Report) -> None:
             "AB205",
             edge.span,
             f"the type of '{name}' is {kind}: what it holds cannot be inferred, and another place is reached here",
-            f"annotate it: {name}: list[int] = []",
+            f"annotate it: {name}: list[int] = []" if "." not in name else "keep it in a variable with an annotation",
         )
 
 

@@ -315,7 +315,7 @@ FORBIDDEN_MODULES: Mapping[str, tuple[str, str]] = MappingProxyType(
         "time": ("AB504", "a clock"),
         **dict.fromkeys(("random", "secrets", "uuid", "numpy.random"), ("AB505", "randomness")),
         **dict.fromkeys(
-            "os io sys socket subprocess pathlib shutil tempfile logging urllib requests http sqlite3 threading "
+            "os io sys socket subprocess pathlib shutil tempfile logging urllib.request requests http sqlite3 threading "
             "multiprocessing asyncio posix nt".split(),
             ("AB506", "input or output"),
         ),

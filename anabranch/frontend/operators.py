@@ -205,7 +205,7 @@ def iterate(source: Type) -> Type | None:
             element: Type = NEVER
             for item in items:
                 element = join(element, item)
-            return None if element == UNKNOWN else element
+            return None if element == UNKNOWN and UNKNOWN not in items else element
         case Optional():
             return None
     if source == STR:

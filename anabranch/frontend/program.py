@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -67,7 +68,8 @@ def read_program(cls: Any, report: Report) -> Reading | None:
     _check_class(cls, source, span, report)
     _report_problems(spec, source, report)
     states = _states(spec, source, report)
-    unit = Unit(spec, source, report, states, {}, source.methods())
+    broken = frozenset(p.where.partition(":")[2] for p in spec.problems if p.where.startswith("state:"))
+    unit = Unit(spec, source, report, states, {}, source.methods(), broken)
     unit.config.update(_configuration(unit))
     entries = tuple(_entries(unit))
     _check_use(unit, entries, span)
@@ -113,6 +115,8 @@ def _check_method(source: Source, node: Definition, report: Report) -> None:
 
 def _report_problems(spec: ProgramSpec, source: Source, report: Report) -> None:
     for problem in spec.problems:
+        if problem.code == "AB112":
+            continue  # told at the decorator, by _check_method
         span = _where(problem.where, spec, source)
         report.add(problem.code, span, problem.message, problem.hint)
 
@@ -147,7 +151,37 @@ def _states(spec: ProgramSpec, source: Source, report: Report) -> Mapping[str, S
         if each.distribution is Distribution.PARTITIONED:
             axis = _axis(each.cls, each.key, uses.get(name, {}), name, report)
         found[name] = State(name, each.distribution, each.text, each.cls, each.key, each.value, axis, span)
+        if _needs_template(each.cls) and not _has_template(source, name):
+            report.add(
+                "AB210",
+                span,
+                f"'{name}' needs a template: nothing says what {each.cls.__name__} it starts from",
+                f"set it in __init__: self.{name} = ab.{each.cls.__name__}{_TEMPLATES.get(each.cls, '(...)')}",
+            )
     return found
+
+
+_TEMPLATES = {lang.Value: "(0)", lang.DenseVector: ".zeros(8)", lang.DenseMatrix: ".zeros(8, 8)"}
+
+
+def _needs_template(cls: type) -> bool:
+    if cls in _TEMPLATES:
+        return True
+    if cls in (lang.Table, lang.Vector, lang.Matrix):
+        return False
+    parameters = list(inspect.signature(cls).parameters.values())
+    return any(p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)
+
+
+def _has_template(source: Source, name: str) -> bool:
+    """Is the state given a value in the class body, or mentioned in `__init__`?"""
+    for node in source.node.body:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == name:
+            if node.value is not None:
+                return True
+        elif isinstance(node, ast.FunctionDef) and node.name == "__init__":
+            return any(isinstance(n, ast.Attribute) and n.attr == name for n in ast.walk(node))
+    return False
 
 
 def _axes(spec: ProgramSpec, source: Source) -> dict[str, dict[str, Span]]:
@@ -250,9 +284,11 @@ def _entries(unit: Unit) -> Iterator[Lowered]:
         if _yields(unit, definition):
             continue
         function = plain_function(vars(spec.cls).get(name))
-        own = frozenset((*(p.name for p in entry.parameters), *assigned_names(definition.body)))
+        written = [a.arg for a in ast.walk(definition.args) if isinstance(a, ast.arg)][1:]
+        own = frozenset((*written, *assigned_names(definition.body)))
         frame = Frame(unit.source.file, Names(function, spec.namespace), self_name(definition), "", own, "entry")
-        env = {p.name: Var(p.type or UNKNOWN) for p in entry.parameters}
+        env = {name: Var(UNKNOWN) for name in written}
+        env |= {p.name: Var(p.type or UNKNOWN) for p in entry.parameters}
         cx = Context(unit, frame, env)
         cx.calls = (name,)
         cx.declared["return"] = entry.result or UNKNOWN

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from anabranch.lang.types import UNKNOWN, Type, join
+from anabranch.graph.liveness import may_be_unset
+from anabranch.lang.types import Type, join
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +29,11 @@ class Var:
 Env = dict[str, Var]
 
 
-def always_bound(name: str) -> bool:
-    """The result of an inlined helper: it is assigned on every path that reads it, by construction."""
-    return name.endswith((".return", ".returned"))
-
-
 def join_vars(name: str, a: Var | None, b: Var | None) -> Var:
     if a is None or b is None:
         one = a or b
         assert one is not None
-        return one if always_bound(name) else replace(one, unbound=True)
+        return one if may_be_unset(name) else replace(one, unbound=True)
     if a == b:
         return a
     return Var(
@@ -63,7 +59,3 @@ def widen(entry: Mapping[str, Var], again: Mapping[str, Var]) -> Env:
     A variable first assigned inside the loop may have no value in the next iteration's head.
     """
     return {name: join_vars(name, entry.get(name), again.get(name)) for name in {**entry, **again}}
-
-
-def unknown(var: Var) -> bool:
-    return var.type == UNKNOWN

@@ -33,6 +33,7 @@ class Unit:
     states: Mapping[str, State]
     config: dict[str, Type]
     methods: Mapping[str, Definition]
+    broken: frozenset[str] = frozenset()  # fields whose declaration was refused
     functions: dict[tuple[Any, ...], Function] = field(default_factory=dict)
     in_progress: list[Any] = field(default_factory=list)
     _touches: dict[str, bool] = field(default_factory=dict)

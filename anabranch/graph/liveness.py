@@ -38,6 +38,11 @@ Live = Mapping[str, Variable]
 NOTHING: Live = {}
 
 
+def may_be_unset(name: str) -> bool:
+    """The result of an inlined helper: read only where a flag says that it was set, so a path may be without it."""
+    return name.endswith((".return", ".returned"))
+
+
 def union(*sets: Live) -> dict[str, Variable]:
     found: dict[str, Variable] = {}
     for each in sets:
@@ -134,7 +139,7 @@ def _before(
         case Try(body, handlers, orelse, final):
             last = union(inner(final, after), after)
             caught = union(
-                *(without(inner(h.body, last), [h.name] if h.name else []) for h in handlers), inner(final, after)
+                *(without(inner(h.body, last), [h.name] if h.name else []) for h in handlers), inner(final, NOTHING)
             )
             # A handler may start before any assignment of the body: what it reads is live at the start.
             return union(inner(body, union(inner(orelse, last), caught)), caught)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anabranch.graph.code import Access, Apply, Body, Const, Gather, Send, expressions, walk
-from anabranch.graph.liveness import Live, live_before
+from anabranch.graph.liveness import Live, live_before, may_be_unset
 from anabranch.graph.nodes import Dispatch, Flow, Graph, Task, Where
 from anabranch.lang.distribution import Distribution
 from anabranch.lang.types import is_value
@@ -82,7 +82,7 @@ def _verify_inputs(graph: Graph, task: Task) -> None:
         flow = graph.flow(send.flow)
         return {v.name: v for v in flow.carries}
 
-    needed = set(live_before(task.body, {}, sends=sends))
+    needed = {n for n in live_before(task.body, {}, sends=sends) if not may_be_unset(n)}
     given = {v.name for v in task.inputs}
     _law(needed <= given, f"{task.name} gets what it reads: {sorted(needed - given)} missing")
     for flow in graph.flows:

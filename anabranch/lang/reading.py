@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections.abc
 import inspect
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -64,14 +65,14 @@ class _Reader:
         for owner, name, member in _members(self.cls):
             if name in declared:
                 if _function_of(member) is not None:
-                    self.problem("AB107", f"entry:{name}", f"{name} is both a field and a method", "rename one of them")
+                    self.problem("AB111", f"entry:{name}", f"{name} is both a field and a method", "rename one of them")
                 continue
             self._member(owner, name, member)
 
     def _annotations(self) -> Iterator[tuple[type, str, Any]]:
         seen: dict[str, tuple[type, str, Any]] = {}
         for base in reversed(_user_classes(self.cls)):
-            for name, annotation in vars(base).get("__annotations__", {}).items():
+            for name, annotation in inspect.get_annotations(base).items():
                 seen[name] = (base, name, annotation)
         yield from seen.values()
 
@@ -92,7 +93,10 @@ class _Reader:
     def _parse(self, owner: type, annotation: Any, where: str) -> Type | None:
         """The type of a resolved annotation, or a problem."""
         if isinstance(annotation, NotYet):
-            self.problem("AB204", where, annotation.message, "use a value type for now")
+            self.problem("AB901", where, annotation.message, "use a value type for now")
+            return None
+        if get_origin(annotation) in (collections.abc.Iterator, collections.abc.Iterable, collections.abc.Generator):
+            self.problem("AB901", where, f"{_show(annotation)} is reserved: not yet available", "return a list of the rows")
             return None
         try:
             return types.parse(annotation, self.names(owner))
@@ -122,7 +126,7 @@ class _Reader:
             return
         base = get_origin(resolved) or resolved
         if isinstance(resolved, NotYet):
-            self.problem("AB201", where, resolved.message, "use a Table for now")
+            self.problem("AB901", where, resolved.message, "use a Table for now")
         elif is_state_type(base) and base not in (Vector, DenseVector):
             text = _show(resolved)
             self.problem(
@@ -153,7 +157,7 @@ class _Reader:
             text = " and ".join(map(str, distributions))
             self.problem("AB201", where, f"{name} has two distributions, {text}", "choose one")
         elif isinstance(inner, NotYet):
-            self.problem("AB201", where, inner.message, "use a Table for now")
+            self.problem("AB901", where, inner.message, "use a Table for now")
         elif not is_state_type(cls):
             hint = "use Table[K, V], Value[T], Vector, Matrix, DenseVector, DenseMatrix or a class with marked methods"
             self.problem("AB201", where, f"{distribution}[{_show(inner)}]: {_show(inner)} is no state type", hint)
@@ -259,7 +263,7 @@ class _Reader:
             try:
                 coerce(t, default)
             except (TypeError, ValueError, OverflowError) as error:
-                self.problem("AB113", where, f"the default of {p.name} does not fit its type: {error}", f"give a {t}")
+                self.problem("AB113", where, f"the default of {p.name} does not fit its type: {error}", f"give a value of type {t}")
         return Parameter(p.name, t, default, has_default)
 
 

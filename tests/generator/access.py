@@ -60,7 +60,7 @@ def any_key(w: Writer, type: Type, *, wide: bool = False, bounded: bool = False)
 
 def full_key(w: Writer, state: State) -> Key:
     if state.form == "DenseVector":
-        outside = w.plan.raising and w.choices.chance(10)
+        outside = w.plan.raising and w.choices.chance(25)
         if outside:
             w.uses("raises", "index errors")
         one = index(w, DENSE_SIZE + outside)
@@ -172,7 +172,9 @@ def read(w: Writer, state: State, type: Type) -> Expr | None:
     if not ways:
         return None
     w.touch(state)
+    w.nesting += 1
     value = w.choices.choose(ways)()
+    w.nesting -= 1
     if value is None or not state.partial:
         return value
     w.uses("grouping-sensitive", "local")
@@ -183,6 +185,8 @@ def read(w: Writer, state: State, type: Type) -> Expr | None:
 
 @form(ANY, weight=6)
 def read_state(w: Writer, type: Type, depth: int) -> Expr | None:
+    if w.nesting >= 2:  # a read in the key of a read, and no deeper
+        return None
     states = [s for s in w.states(lambda s: readable(w, s)) if next(reads_of(w, s, type), None) is not None]
     return read(w, w.choices.choose(states), type) if states else None
 

@@ -37,7 +37,8 @@ class Batch:
     rows: tuple[tuple[str, ...], ...]
 
     def __str__(self) -> str:
-        return f"{self.entry}.many([{', '.join(str(Call('', row)) for row in self.rows)}])"
+        rows = [f"({', '.join(row)},)" for row in self.rows]
+        return f"{self.entry}.many([{', '.join(rows)}])"
 
 
 Request = Call | Batch

@@ -133,6 +133,7 @@ class Writer:
         self.rounds = 1  # how often the current line runs at most
         self.focus: Focus | None = None
         self.loops: list[str] = []
+        self.nesting = 0  # how many reads of state the current expression stands inside of
         self._counters: dict[str, int] = {}
 
     # Lines and names

@@ -159,15 +159,15 @@ class Run:
         env: Env = {p.name: v for p, v in zip(self.entry.parameters, values, strict=True)}
         machine = self.machine
         machine.at = self.entry.span
+        machine.pinned = self.entry.winding is not None
         machine.instance = self.app.store.assignment(bucket(self.app.sequence // BLOCK))
-        if self.whole:
-            signal = machine.run(self.entry.body, env)
-            return signal.value if isinstance(signal, Done) else None
-        task = self.app.task(self.entry.start)
         if self.entry.dispatch is Dispatch.BY_KEY:
             assert self.entry.key is not None
             machine.instance = self.app.store.owner(machine.value(self.entry.key, env))
-        return self._run(task, env)
+        if self.whole:
+            signal = machine.run(self.entry.body, env)
+            return signal.value if isinstance(signal, Done) else None
+        return self._run(self.app.task(self.entry.start), env)
 
     def _run(self, task: Task, env: Env) -> Any:
         """A task and all that follows from it; the result of the entry, if it ends there."""
@@ -219,7 +219,7 @@ class Run:
         if flow.over == "iterations":
             assert flow.collects is not None
             message[flow.collects] = self._rows.pop(flow.collects, [])
-        if flow.key is not None:
+        if flow.key is not None and not self.machine.pinned:
             self.machine.instance = self.app.store.owner(self.machine.value(flow.key, env))
         return message
 

@@ -67,7 +67,7 @@ class Machine:
         self.store, self.config, self.deliver = store, config, deliver
         self.functions = {f.name: f for f in store.graph.functions}
         self.instance = 0
-        self.bucket = 0
+        self.pinned = False  # a winding row keeps the instance it started with: it may come back to it
         self.single: int | None = None  # inside a task at every instance: the one at hand
         self.at: Span = store.graph.span
 
@@ -276,7 +276,8 @@ class Machine:
         elif stmt.key is not None:
             key = self.value(stmt.key, env)
             instance = self.store.owner(key)
-            self.instance = instance
+            if not self.pinned:
+                self.instance = instance
         else:
             instance = self.instance
         result = self._touch(stmt, self.store.parts[stmt.state][instance], env)

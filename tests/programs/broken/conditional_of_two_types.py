@@ -7,6 +7,6 @@ class Labels(ab.Program):
     labels: ab.Partitioned[ab.Table[int, str]]
 
     def label(self, item: int, name: str, named: bool) -> str:
-        label = name if named else item  #! AB205
+        label = name if named else item  #! AB206
         self.labels[item] = f"<{label}>"
         return self.labels[item]

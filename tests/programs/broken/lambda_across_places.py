@@ -9,6 +9,6 @@ class Scales(ab.Program):
 
     def order(self, key: str, other: str, xs: list[int]) -> list[int]:
         factor = self.factor[key]
-        rank = lambda x: x % factor  # noqa: E731
-        offset = self.offset[other]  #! AB512
+        rank = lambda x: x % factor  #! AB501 # noqa: E731
+        offset = self.offset[other]
         return sorted([x + offset for x in xs], key=rank)
