@@ -26,7 +26,9 @@ def state_of(cx: Context, node: ast.expr) -> tuple[State, bool] | None:
         return None
     if isinstance(node, ast.Call) and len(node.args) == 1 and resolve.ours(cx, node.func) == "everywhere":
         if cx.everywhere:
-            cx.error(node, "AB411", "everywhere inside another everywhere", "one is enough: it holds for all of its argument")
+            cx.error(
+                node, "AB411", "everywhere inside another everywhere", "one is enough: it holds for all of its argument"
+            )
         cx.everywhere += 1
         inner = state_of(cx, node.args[0])
         cx.everywhere -= 1
@@ -59,9 +61,7 @@ def lower_access(
     return access(cx, node, state, everywhere, method, args)
 
 
-def access(
-    cx: Context, node: ast.AST, state: State, everywhere: bool, method: str, args: Sequence[Expr]
-) -> Expr:
+def access(cx: Context, node: ast.AST, state: State, everywhere: bool, method: str, args: Sequence[Expr]) -> Expr:
     """Write the access; the result is a new variable."""
     span = cx.span(node)
     nothing = Const(None, UNKNOWN, span)
@@ -75,7 +75,10 @@ def access(
     found = use(state, method, [a.type for a in args])
     if found is None:
         cx.error(
-            node, "AB309", f"{state.type} has no method '{_NAMES.get(method, method)}'", f"it has {', '.join(method_names(state))}"
+            node,
+            "AB309",
+            f"{state.type} has no method '{_NAMES.get(method, method)}'",
+            f"it has {', '.join(method_names(state))}",
         )
         return nothing
     if isinstance(found, Misuse):
@@ -93,14 +96,28 @@ def access(
     if found.result != NONE:
         target = cx.fresh(f"{state.name}.{_target_name(method)}")
         cx.set(target, Var(found.result, everywhere, local or any(map(cx.depends_locally, args))))
-    cx.emit(Access(target, state.name, method, tuple(args), key[0] if key else None, found.writes, everywhere, found.result, span))
+    cx.emit(
+        Access(
+            target,
+            state.name,
+            method,
+            tuple(args),
+            key[0] if key else None,
+            found.writes,
+            everywhere,
+            found.result,
+            span,
+        )
+    )
     if target is None:
         return Const(None, NONE, span)
     return Local(target, found.result, span, everywhere)
 
 
 def _target_name(method: str) -> str:
-    return {"__getitem__": "item", "__contains__": "has", "__len__": "len", "__iter__": "keys"}.get(method, method.strip("="))
+    return {"__getitem__": "item", "__contains__": "has", "__len__": "len", "__iter__": "keys"}.get(
+        method, method.strip("=")
+    )
 
 
 def _misuse(cx: Context, node: ast.AST, state: State, method: str, args: Sequence[Expr], found: Misuse) -> None:
@@ -135,12 +152,18 @@ def _allowed(
     if state.distribution is Distribution.PARTITIONED and everywhere:
         if found.writes:
             cx.error(
-                node, "AB409", f"'{shown}' writes the partitioned state '{name}' on every instance", f"write by key: self.{name}[key] = ..."
+                node,
+                "AB409",
+                f"'{shown}' writes the partitioned state '{name}' on every instance",
+                f"write by key: self.{name}[key] = ...",
             )
             return False
         if not found.whole:
             cx.error(
-                node, "AB309", f"'{shown}' by key on each worker's part of '{name}'", f"read it by key without everywhere: self.{name}[key]"
+                node,
+                "AB309",
+                f"'{shown}' by key on each worker's part of '{name}'",
+                f"read it by key without everywhere: self.{name}[key]",
             )
             return False
     if state.distribution is Distribution.REPLICATED and found.writes and not everywhere:
@@ -148,7 +171,14 @@ def _allowed(
             node,
             "AB311",
             f"'{shown}' writes the replicated state '{name}' on one instance only",
-            f"write it on all: ab.everywhere(self.{name}).{'assign(...)' if method.startswith('__') else shown + '(...)'}",
+            f"write it on all: ab.everywhere(self.{name})"
+            + (
+                "[key] = ..."
+                if method == "__setitem__"
+                else ".assign(...)"
+                if method.startswith("__")
+                else f".{shown}(...)"
+            ),
         )
         return False
     if multi and (not everywhere or (found.writes and state.distribution is Distribution.REPLICATED)):

@@ -67,7 +67,12 @@ def _shares(expr: Expr, parts: bool = False) -> Iterator[str]:
         case Apply(op, args) if op in ("list", "tuple", "dict", "function", "call", "+", "slice"):
             for arg in args:
                 kind = iterate(arg.type)
-                yield from _shares(arg, parts or _holds_mutable(kind) or is_mutable(arg.type) and op in ("list", "tuple", "dict", "function"))
+                yield from _shares(
+                    arg,
+                    parts
+                    or _holds_mutable(kind)
+                    or (is_mutable(arg.type) and op in ("list", "tuple", "dict", "function")),
+                )
 
 
 def _stored(expr: Expr) -> Iterator[tuple[str, str]]:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-
 from dataclasses import replace
 
-from anabranch.frontend import accesses, calls, expressions, functions, resolve
-from anabranch.frontend.comprehensions import declare
+from anabranch.frontend import accesses, calls, comprehensions, expressions, functions, resolve
 from anabranch.frontend.context import Context, is_multi
 from anabranch.frontend.methods import Method, empty, method, stored_item
 from anabranch.frontend.scope import Var
@@ -76,11 +74,20 @@ def _assign(cx: Context, node: ast.Assign) -> None:
 def assign_target(cx: Context, node: ast.AST, target: ast.expr, value: Expr) -> None:
     if isinstance(target, ast.Name):
         if target.id == cx.frame.self_name or _is_ours(cx, target.id):
-            cx.error(target, "AB110", f"the variable '{target.id}' hides a name that the program needs", "rename the variable")
+            cx.error(
+                target,
+                "AB110",
+                f"the variable '{target.id}' hides a name that the program needs",
+                "rename the variable",
+            )
             return
-        expressions.assign(cx, cx.name(target.id), replace(value, span=cx.span(node)) if isinstance(value, Apply) else value)
+        expressions.assign(
+            cx, cx.name(target.id), replace(value, span=cx.span(node)) if isinstance(value, Apply) else value
+        )
         return
-    if isinstance(target, ast.Tuple | ast.List) and any(isinstance(e, ast.Subscript | ast.Attribute) for e in target.elts):
+    if isinstance(target, ast.Tuple | ast.List) and any(
+        isinstance(e, ast.Subscript | ast.Attribute) for e in target.elts
+    ):
         cx.error(target, "AB501", "a tuple target with state or items in it", "unpack into variables, then store each")
         return
     if isinstance(value.type, Optional):
@@ -89,7 +96,7 @@ def assign_target(cx: Context, node: ast.AST, target: ast.expr, value: Expr) -> 
     if isinstance(value.type, Set):
         cx.error(target, "AB509", f"unpacking shows the order of a {value.type}", "unpack sorted(...) of it")
         return
-    names = declare(cx, target, value.type, cx.depends_locally(value), is_multi(value))
+    names = comprehensions.declare(cx, target, value.type, cx.depends_locally(value), is_multi(value))
     cx.emit(Assign(names, value, cx.span(node)))
 
 
@@ -107,14 +114,23 @@ def _annotated(cx: Context, node: ast.AnnAssign) -> None:
         return
     declared = functions.annotation_type(cx, node.annotation)
     if declared is None:
-        cx.error(node.annotation, "AB204", f"'{cx.text(node.annotation)}' is no value type", "annotate with int, list[str], a record, ...")
+        cx.error(
+            node.annotation,
+            "AB204",
+            f"'{cx.text(node.annotation)}' is no value type",
+            "annotate with int, list[str], a record, ...",
+        )
     if node.value is None:
         return
     value = expressions.lower(cx, node.value)
     kind = value.type
     if declared is not None and kind != UNKNOWN:
         if not accepts(declared, kind) or _int_for_float(declared, kind):
-            hint = f"write {cx.text(node.value)}.0 or float(...)" if _int_for_float(declared, kind) else "change the annotation or convert"
+            hint = (
+                f"write {cx.text(node.value)}.0 or float(...)"
+                if _int_for_float(declared, kind)
+                else "change the annotation or convert"
+            )
             cx.error(node, "AB206", f"'{target.id}' is declared {declared} and gets {kind}", hint)
         else:
             kind = _declare(declared, kind)
@@ -149,7 +165,11 @@ def _int_for_float(declared: Type, given: Type) -> bool:
 
 def _store(cx: Context, node: ast.AST, target: ast.Subscript | ast.Attribute, value: ast.expr) -> None:
     """`target = value`: Python evaluates the value first, then the target's parts."""
-    if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == cx.frame.self_name:
+    if (
+        isinstance(target, ast.Attribute)
+        and isinstance(target.value, ast.Name)
+        and target.value.id == cx.frame.self_name
+    ):
         _store_self(cx, node, target)
         return
     state = accesses.state_of(cx, target.value)
@@ -186,7 +206,9 @@ def store_item(cx: Context, node: ast.AST, receiver: Expr, key: Expr, value: Exp
         return
     found = stored_item(receiver.type, key.type, value.type)
     if found is None:
-        cx.error(node, "AB206", f"{receiver.type} cannot hold {value.type} under {key.type}", "give all its entries one type")
+        cx.error(
+            node, "AB206", f"{receiver.type} cannot hold {value.type} under {key.type}", "give all its entries one type"
+        )
         return
     expressions.no_multi_element(cx, node, [key, value])
     calls.change(cx, node, receiver, Method(NONE, True, found), [key, value])
@@ -231,10 +253,18 @@ def _store_self(cx: Context, node: ast.AST, target: ast.Attribute) -> None:
             f"write its entries, or all of it with self.{name}.assign(...)",
         )
     elif name in cx.unit.config:
-        cx.error(node, "AB305", f"the configuration '{name}' is changed after __init__", f"make it a state: {name}: ab.Replicated[...]")
+        cx.error(
+            node,
+            "AB305",
+            f"the configuration '{name}' is changed after __init__",
+            f"make it a state: {name}: ab.Replicated[...]",
+        )
     else:
         cx.error(
-            node, "AB310", f"the attribute '{name}' is set outside __init__", f"declare a state: {name}: ab.Partitioned[ab.Table[int, int]]"
+            node,
+            "AB310",
+            f"the attribute '{name}' is set outside __init__",
+            f"declare a state: {name}: ab.Partitioned[ab.Table[int, int]]",
         )
 
 
@@ -337,7 +367,12 @@ def _in_place(cx: Context, node: ast.AugAssign, op: str, old: Expr, value: Expr)
 
 def _delete(cx: Context, node: ast.Delete, target: ast.expr) -> None:
     if not isinstance(target, ast.Subscript):
-        cx.error(node, "AB501", f"'del {cx.text(target)}' forgets a variable", "leave it, or delete an entry: del self.t[key]")
+        cx.error(
+            node,
+            "AB501",
+            f"'del {cx.text(target)}' forgets a variable",
+            "leave it, or delete an entry: del self.t[key]",
+        )
         return
     state = accesses.state_of(cx, target.value)
     if state is not None:
@@ -351,5 +386,3 @@ def _delete(cx: Context, node: ast.Delete, target: ast.expr) -> None:
         return
     calls.change(cx, node, receiver, Method(NONE, True), [])
     cx.emit(Do(Apply("delitem", (receiver, key), NONE, cx.span(node)), cx.span(node)))
-
-

@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from types import FunctionType, ModuleType
 from typing import Any
 
-from anabranch.frontend import accesses, expressions, functions, library, resolve
-from anabranch.frontend.comprehensions import lower_comprehension, lower_lambda
+from anabranch.frontend import accesses, comprehensions, expressions, functions, library, resolve
 from anabranch.frontend.context import Context, is_multi
 from anabranch.frontend.methods import Method, attribute_names, method
 from anabranch.frontend.operators import iterate
 from anabranch.frontend.scope import Var
-from anabranch.frontend.unit import MISSING
+from anabranch.frontend.unit import MISSING, is_users_own
 from anabranch.graph.code import Apply, Config, Const, Expr, Gather, Local
 from anabranch.graph.nodes import State
 from anabranch.lang.types import (
@@ -28,7 +27,6 @@ from anabranch.lang.types import (
     VECTOR,
     Dict,
     Fault,
-    Iter,
     List,
     Optional,
     Record,
@@ -72,9 +70,14 @@ def lower_call(cx: Context, node: ast.Call) -> Expr:
     if isinstance(func, ast.Name) and _is_unknown(cx, func.id):
         return Const(None, UNKNOWN, cx.span(node))
     if isinstance(func, ast.Name) and _shadows(func.id):
-        return cx.error(node, "AB110", f"the variable '{func.id}' hides the builtin that is called here", "rename the variable")
+        return cx.error(
+            node, "AB110", f"the variable '{func.id}' hides the builtin that is called here", "rename the variable"
+        )
     return cx.error(
-        node, "AB502", f"'{cx.text(func)}' is not a known function", "call a helper (self._name), a function of yours or one through ab.pure"
+        node,
+        "AB502",
+        f"'{cx.text(func)}' is not a known function",
+        "call a helper (self._name), a function of yours or one through ab.pure",
     )
 
 
@@ -99,7 +102,9 @@ def _call_state(cx: Context, node: ast.Call, name: str, state: State, everywhere
 
 def _call_ours(cx: Context, node: ast.Call, name: str) -> Expr:
     if name not in ("everywhere", "gather", "local"):
-        return cx.error(node, "AB502", f"ab.{name} is not for use inside entries", "use it in the class body or in __init__")
+        return cx.error(
+            node, "AB502", f"ab.{name} is not for use inside entries", "use it in the class body or in __init__"
+        )
     if len(node.args) != 1 or node.keywords:
         return cx.error(node, "AB513", f"ab.{name} takes one argument", f"write ab.{name}(x)")
     arg = node.args[0]
@@ -118,7 +123,10 @@ def _call_ours(cx: Context, node: ast.Call, name: str) -> Expr:
         return value
     if not is_multi(value):
         return cx.error(
-            node, "AB408", f"'{cx.text(arg)}' is a single value: there is nothing to gather", "gather what ab.everywhere(...) gave"
+            node,
+            "AB408",
+            f"'{cx.text(arg)}' is a single value: there is nothing to gather",
+            "gather what ab.everywhere(...) gave",
         )
     if cx.everywhere:
         return cx.error(node, "AB411", "gather inside everywhere", "gather the result of everywhere(...)")
@@ -132,7 +140,9 @@ def _call_ours(cx: Context, node: ast.Call, name: str) -> Expr:
 
 def _everywhere(cx: Context, node: ast.Call, arg: ast.expr) -> Expr:
     if cx.everywhere:
-        return cx.error(node, "AB411", "everywhere inside another everywhere", "one is enough: it holds for all of its argument")
+        return cx.error(
+            node, "AB411", "everywhere inside another everywhere", "one is enough: it holds for all of its argument"
+        )
     state = accesses.state_of(cx, arg)
     if state is not None:
         name = state[0].name
@@ -159,7 +169,10 @@ def _call_method(cx: Context, node: ast.Call, name: str) -> Expr:
         return cx.error(node, "AB502", f"'{name}' cannot be called from an entry", "write a helper")
     if cx.everywhere and unit.touches_state(name):
         return cx.error(
-            node, "AB411", f"the helper '{name}' reaches state inside everywhere", f"use everywhere inside {name}, on the state itself"
+            node,
+            "AB411",
+            f"the helper '{name}' reaches state inside everywhere",
+            f"use everywhere inside {name}, on the state itself",
         )
     args, keywords = _arguments(cx, node)
     if unit.touches_state(name):
@@ -184,7 +197,12 @@ def _call_static(cx: Context, node: ast.Call, target: Any) -> Expr:
         return cx.error(node, "AB901", f"ab.{later} is reserved: not yet", "leave it out for now")
     why = library.forbidden(target)
     if why is not None:
-        return cx.error(node, why[0], f"'{text}' is {why[1]}: entries must give the same result whenever they run", _forbidden_hint(why[0]))
+        return cx.error(
+            node,
+            why[0],
+            f"'{text}' is {why[1]}: entries must give the same result whenever they run",
+            _forbidden_hint(why[0]),
+        )
     if hasattr(target, "__anabranch_pure__"):
         return _call_pure(cx, node, target)
     if resolve.is_exception(target):
@@ -199,7 +217,10 @@ def _call_static(cx: Context, node: ast.Call, target: Any) -> Expr:
         return _apply_call(cx, node, target, args, keywords, DENSE_VECTOR)
     if isinstance(target, type) and target in resolve.STATE_TYPES:
         return cx.error(
-            node, "AB303", f"'{text}' makes a state inside an entry", f"declare it as a field: name: ab.Partitioned[{text}[...]]"
+            node,
+            "AB303",
+            f"'{text}' makes a state inside an entry",
+            f"declare it as a field: name: ab.Partitioned[{text}[...]]",
         )
     if resolve.is_record(target):
         return _call_record(cx, node, target)
@@ -229,13 +250,11 @@ def _unknown(cx: Context, node: ast.Call) -> Expr:
         node,
         "AB502",
         f"'{text}' is not known to be free of effects",
-        f"wrap it if it is: {text.rpartition('.')[2]} = ab.pure({text}), with annotations or a function of yours around it",
+        f"if it is, wrap it in an annotated function of yours and mark that with @ab.pure, or use ab.pure({text})",
     )
 
 
 def _call_function_object(cx: Context, node: ast.Call, target: FunctionType) -> Expr:
-    from anabranch.frontend.unit import is_users_own
-
     if not is_users_own(target):
         return _unknown(cx, node)
     args, keywords = _arguments(cx, node)
@@ -263,7 +282,9 @@ def _call_pure(cx: Context, node: ast.Call, target: Any) -> Expr:
     return _apply_call(cx, node, original, args, keywords, result)
 
 
-def _apply_call(cx: Context, node: ast.AST, target: Any, args: Sequence[Expr], keywords: Keywords, result: Type) -> Expr:
+def _apply_call(
+    cx: Context, node: ast.AST, target: Any, args: Sequence[Expr], keywords: Keywords, result: Type
+) -> Expr:
     span = cx.span(node)
     operands = (Const(target, NONE, span), *args, *(v for _, v in keywords))
     return Apply("call", operands, result, span, tuple(k for k, _ in keywords))
@@ -299,8 +320,16 @@ def _call_record(cx: Context, node: ast.Call, target: type) -> Expr:
     given.update(keywords)
     for name, value in given.items():
         wanted = fields.get(name)
-        if wanted is None or (wanted == FLOAT and value.type == INT) or not (value.type == UNKNOWN or accepts(wanted, value.type)):
-            message = f"the field '{name}' of {record} is {wanted}, got {value.type}" if wanted else f"{record} has no field '{name}'"
+        if (
+            wanted is None
+            or (wanted == FLOAT and value.type == INT)
+            or not (value.type == UNKNOWN or accepts(wanted, value.type))
+        ):
+            message = (
+                f"the field '{name}' of {record} is {wanted}, got {value.type}"
+                if wanted
+                else f"{record} has no field '{name}'"
+            )
             return cx.error(node, "AB206", message, f"{record}({', '.join(f'{n}: {t}' for n, t in fields.items())})")
     if len(args) > len(fields) or not _complete(target, set(given)):
         return cx.error(node, "AB513", f"{record} is made from {len(given)} values", f"it needs {', '.join(fields)}")
@@ -318,14 +347,20 @@ _WITH_KEY = (sorted, min, max)
 
 
 def _call_library(cx: Context, node: ast.Call, target: Any, rule: library.Rule) -> Expr:
-    if len(node.args) == 1 and not node.keywords and target in (len, list, sorted, enumerate, set, iter, any, all, sum, min, max):
+    if (
+        len(node.args) == 1
+        and not node.keywords
+        and target in (len, list, sorted, enumerate, set, iter, any, all, sum, min, max)
+    ):
         state = accesses.state_of(cx, node.args[0])
         if state is not None:
             method_name = "__len__" if target is len else "__iter__"
             found = accesses.lower_access(cx, node, *state, method_name, [])
             return found if target is len or found.type == UNKNOWN else _typed(cx, node, target, rule, [found], [])
     if target is isinstance:
-        return cx.error(node, "AB502", "isinstance is decided by the types that are known", "use T | None and 'is None'")
+        return cx.error(
+            node, "AB502", "isinstance is decided by the types that are known", "use T | None and 'is None'"
+        )
     args, keywords = _library_arguments(cx, node, target)
     return _typed(cx, node, target, rule, args, keywords)
 
@@ -340,19 +375,23 @@ def _typed(cx: Context, node: ast.Call, target: Any, rule: library.Rule, args: l
             return expressions.maybe_none(cx, node, arg)
         ordered = target is sum and isinstance(arg.type, Set) and arg.type.of == FLOAT
         if isinstance(arg.type, Set) and (target not in library.ORDER_FREE or ordered or "key" in named):
-            return cx.error(node, "AB509", f"'{cx.text(node.func)}' shows the order of a {arg.type}", "use sorted(...) of it")
+            return cx.error(
+                node, "AB509", f"'{cx.text(node.func)}' shows the order of a {arg.type}", "use sorted(...) of it"
+            )
     found = rule(types, named)
     shown = ", ".join(map(str, types))
     if found is None:
         return cx.error(
-            node, "AB206", f"'{cx.text(node.func)}' does not take ({shown})", "convert the arguments, or check their number"
+            node,
+            "AB206",
+            f"'{cx.text(node.func)}' does not take ({shown})",
+            "convert the arguments, or check their number",
         )
     if found == UNKNOWN:
         hint = "give sum a start: sum(xs, ab.Vector())" if target is sum else "annotate a variable with the result"
         return cx.error(node, "AB205", f"the type of '{cx.text(node)}' cannot be inferred", hint)
-    if target in (list, set, dict, sorted, iter, reversed, zip, enumerate, map, filter):
-        if any(map(is_multi, args)) and target in (iter, zip, enumerate, map, filter):
-            return cx.error(node, "AB402", "a value per instance is iterated over", "use ab.gather(...) on it first")
+    if any(map(is_multi, args)) and target in (iter, zip, enumerate, map, filter):
+        return cx.error(node, "AB402", "a value per instance is iterated over", "use ab.gather(...) on it first")
     return _apply_call(cx, node, target, args, keywords, found)
 
 
@@ -369,17 +408,17 @@ def _library_arguments(cx: Context, node: ast.Call, target: Any) -> tuple[list[E
     if sources:
         several = target in (min, max) and len(node.args) > 1
         element = sources[0].type if several else (iterate(sources[0].type) or UNKNOWN)
-    values = [
-        _function_argument(cx, n, element) if e is None else e for n, e in zip(nodes, found, strict=True)
-    ]
+    values = [_function_argument(cx, n, element) if e is None else e for n, e in zip(nodes, found, strict=True)]
     count = len(node.args)
     return values[:count], [(k.arg or "", v) for k, v in zip(node.keywords, values[count:], strict=True)]
 
 
 def _lower_sources(cx: Context, nodes: Sequence[ast.expr], target: Any) -> list[Expr]:
-    if target in library.ORDER_FREE and len(nodes) >= 1 and isinstance(nodes[0], ast.GeneratorExp | ast.ListComp):
-        if not expressions.emits(cx, nodes[0]):
-            return [lower_comprehension(cx, nodes[0], order_free=True), *expressions.lower_all(cx, nodes[1:])]
+    first = nodes[0] if nodes else None
+    order_free = target in library.ORDER_FREE
+    if order_free and isinstance(first, ast.GeneratorExp | ast.ListComp) and not expressions.emits(cx, first):
+        values = comprehensions.lower_comprehension(cx, first, order_free=True)
+        return [values, *expressions.lower_all(cx, nodes[1:])]
     return expressions.lower_all(cx, nodes)
 
 
@@ -392,13 +431,13 @@ def _is_function(cx: Context, target: Any, position: int, node: ast.expr, name: 
 
 def _function_argument(cx: Context, node: ast.expr, element: Type) -> Expr:
     if isinstance(node, ast.Lambda):
-        return lower_lambda(cx, node, [element])
+        return comprehensions.lower_lambda(cx, node, [element])
     # A function by name is the same as a lambda that calls it.
     name = "x."
     argument = ast.copy_location(ast.Name(id=name, ctx=ast.Load()), node)
     call = ast.copy_location(ast.Call(func=node, args=[argument], keywords=[]), node)
     parameters = ast.arguments(posonlyargs=[], args=[ast.arg(arg=name)], kwonlyargs=[], kw_defaults=[], defaults=[])
-    return lower_lambda(cx, ast.copy_location(ast.Lambda(args=parameters, body=call), node), [element])
+    return comprehensions.lower_lambda(cx, ast.copy_location(ast.Lambda(args=parameters, body=call), node), [element])
 
 
 # Methods of values
@@ -455,7 +494,12 @@ def _no_method(cx: Context, node: ast.Call, name: str, kind: Type, types: Sequen
     shown = ", ".join(map(str, types))
     known = attribute_names(kind)
     if name in ("pop", "popitem") and isinstance(kind, Set):
-        return cx.error(node, "AB509", "set.pop takes an element that differs from run to run", "take min(...) of it and discard that")
+        return cx.error(
+            node,
+            "AB509",
+            "set.pop takes an element that differs from run to run",
+            "take min(...) of it and discard that",
+        )
     hint = f"it has {', '.join(known)}" if known else "see docs/language.md for the methods of values"
     return cx.error(node, "AB206", f"{kind} has no method '{name}' for ({shown})", hint)
 
@@ -467,7 +511,12 @@ def change(cx: Context, node: ast.AST, receiver: Expr, found: Method, args: Sequ
     """
     kind = receiver.type
     if isinstance(receiver, Config) or _root_is_config(receiver):
-        cx.error(node, "AB305", "configuration is read-only after __init__", "make it a state, for example ab.Replicated[...]")
+        cx.error(
+            node,
+            "AB305",
+            "configuration is read-only after __init__",
+            "make it a state, for example ab.Replicated[...]",
+        )
         return False
     if not is_mutable(kind):
         cx.error(
@@ -507,14 +556,17 @@ def _record_method(
         for key, value in keywords:
             wanted = receiver.type.field(key)
             if wanted is None or (value.type != UNKNOWN and not accepts(wanted, value.type)):
-                return cx.error(node, "AB206", f"the field '{key}' of {receiver.type} is {wanted}, got {value.type}", "check name and type")
+                return cx.error(
+                    node,
+                    "AB206",
+                    f"the field '{key}' of {receiver.type} is {wanted}, got {value.type}",
+                    "check name and type",
+                )
         values = tuple(v for _, v in keywords)
-        return Apply("method:_replace", (receiver, *values), receiver.type, cx.span(node), tuple(k for k, _ in keywords))
+        return Apply(
+            "method:_replace", (receiver, *values), receiver.type, cx.span(node), tuple(k for k, _ in keywords)
+        )
     function = cls.__dict__.get(name)
     if isinstance(function, FunctionType):
         return call_function(cx, node, function, [receiver, *args], keywords)
     return cx.error(node, "AB206", f"{receiver.type} has no method '{name}'", "check the name")
-
-
-
-

@@ -4,30 +4,29 @@ from __future__ import annotations
 
 import ast
 
-from anabranch.frontend import expressions, library
+from anabranch.frontend import expressions, statements
 from anabranch.frontend.context import Context, is_multi
+from anabranch.frontend.narrow import narrowed
 from anabranch.frontend.operators import iterate
-from anabranch.frontend.scope import Env, Var
+from anabranch.frontend.scope import Var
 from anabranch.frontend.unit import assigned_names
-from anabranch.graph.code import Clause, Comprehension, Const, Expr, Lambda, Target
-from anabranch.lang.types import UNKNOWN, Dict, Function, Iter, List, Optional, Set, Tuple, Type, is_hashable
+from anabranch.graph.code import Apply, Clause, Comprehension, Const, Expr, Lambda, Target
+from anabranch.lang.types import UNKNOWN, Dict, Function, Iter, List, Optional, Record, Set, Tuple, Type, is_hashable
 
 Comp = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
 def lower_comprehension(cx: Context, node: Comp, order_free: bool = False) -> Expr:
-    reaching = [node] if not isinstance(node, ast.GeneratorExp) else []
     first = node.generators[0].iter
-    if expressions.emits(cx, node):
-        inner = [n for n in _inner(node) if expressions.emits(cx, n)]
-        if inner and isinstance(node, ast.GeneratorExp):
+    if any(expressions.emits(cx, n) for n in _inner(node)):
+        if isinstance(node, ast.GeneratorExp):
             return cx.error(
-                node, "AB308", "state is used inside a generator expression", "use a list comprehension or a loop: [ ... for ... ]"
+                node,
+                "AB308",
+                "state is used inside a generator expression",
+                "use a list comprehension or a loop: [ ... for ... ]",
             )
-        if inner and reaching:
-            from anabranch.frontend.statements import comprehension_loop
-
-            return comprehension_loop(cx, node)
+        return statements.comprehension_loop(cx, node)
     source = expressions.lower(cx, first)
     kept = dict(cx.env) if cx.env is not None else None
     frame = cx.frame
@@ -41,15 +40,15 @@ def lower_comprehension(cx: Context, node: Comp, order_free: bool = False) -> Ex
         target = bind_target(cx, generator.target, value, order_free or isinstance(node, ast.SetComp))
         tests = []
         for test in generator.ifs:
-            from anabranch.frontend.narrow import narrowed
-
             tests.append(expressions.lower(cx, test))
             cx.env = narrowed(cx, cx.env, test, True)
         clauses.append(Clause(target, value, tuple(tests)))
     element, kind, result = _element(cx, node)
     cx.env, cx.frame = kept, frame
     if any(is_multi(c.source) for c in clauses):
-        return cx.error(node, "AB402", "a comprehension runs over a value per instance", "use ab.gather(...) on it first")
+        return cx.error(
+            node, "AB402", "a comprehension runs over a value per instance", "use ab.gather(...) on it first"
+        )
     if UNKNOWN in (result, element.type):
         return Const(None, UNKNOWN, cx.span(node))
     return Comprehension(kind, element, tuple(clauses), result, cx.span(node))
@@ -72,7 +71,6 @@ def _store(generator: ast.comprehension) -> ast.stmt:
 def _element(cx: Context, node: Comp) -> tuple[Expr, str, Type]:
     if isinstance(node, ast.DictComp):
         key, value = expressions.lower_all(cx, [node.key, node.value])
-        from anabranch.graph.code import Apply
 
         pair = Apply("tuple", (key, value), Tuple((key.type, value.type)), cx.span(node))
         bad = UNKNOWN in (key.type, value.type)
@@ -103,7 +101,9 @@ def bind_target(cx: Context, target: ast.expr, source: Expr, order_free: bool = 
     element = iterate(source.type)
     if element is None:
         if not isinstance(source.type, Optional):
-            cx.error(target, "AB206", f"a loop cannot run over {source.type}", "loop over a list, dict, str, range, ...")
+            cx.error(
+                target, "AB206", f"a loop cannot run over {source.type}", "loop over a list, dict, str, range, ..."
+            )
         element = UNKNOWN
     return declare(cx, target, element, cx.depends_locally(source))
 
@@ -126,7 +126,12 @@ def declare(cx: Context, target: ast.expr, kind: Type, local: bool = False, mult
         else:
             element = _record_items(kind, len(target.elts))
             if element is None:
-                cx.error(target, "AB206", f"{kind} cannot be unpacked into {len(target.elts)} names", "unpack a tuple, a list or a record")
+                cx.error(
+                    target,
+                    "AB206",
+                    f"{kind} cannot be unpacked into {len(target.elts)} names",
+                    "unpack a tuple, a list or a record",
+                )
             kinds = element or [UNKNOWN] * len(target.elts)
         return tuple(
             declare(cx, e.value if isinstance(e, ast.Starred) else e, k, local, multi)
@@ -137,7 +142,6 @@ def declare(cx: Context, target: ast.expr, kind: Type, local: bool = False, mult
 
 
 def _record_items(kind: Type, count: int) -> list[Type] | None:
-    from anabranch.lang.types import Record
 
     if isinstance(kind, Record) and issubclass(kind.cls, tuple) and len(kind.fields) == count:
         return [t for _, t in kind.fields]
@@ -155,13 +159,11 @@ def lower_lambda(cx: Context, node: ast.Lambda, params: list[Type]) -> Expr:
     kept = dict(cx.env) if cx.env is not None else None
     frame = cx.frame
     names = [a.arg for a in given.args]
-    cx.frame = type(frame)(frame.file, frame.names, frame.self_name, frame.prefix, frame.locals | set(names), frame.kind)
+    cx.frame = type(frame)(
+        frame.file, frame.names, frame.self_name, frame.prefix, frame.locals | set(names), frame.kind
+    )
     for name, kind in zip(names, params, strict=True):
         cx.set(cx.name(name), Var(kind))
     body = expressions.lower(cx, node.body)
     cx.env, cx.frame = kept, frame
     return Lambda(tuple(map(cx.name, names)), body, Function(body.type), cx.span(node))
-
-
-def order_free(function: object) -> bool:
-    return function in library.ORDER_FREE

@@ -14,6 +14,7 @@ from anabranch.frontend.aliases import aliased_names
 from anabranch.frontend.cells import Cell, Cells, FanOut, Jumps, escapes
 from anabranch.frontend.fanout import accesses, gathers, plan, transparent
 from anabranch.frontend.numbers import EVERYWHERE, NOWHERE, Numbering, Place
+from anabranch.frontend.operators import iterate
 from anabranch.graph.code import (
     Access,
     Apply,
@@ -38,8 +39,7 @@ from anabranch.graph.code import (
 from anabranch.graph.liveness import Live, without
 from anabranch.graph.nodes import Dispatch, Variable, Where
 from anabranch.graph.span import Span
-from anabranch.frontend.operators import iterate
-from anabranch.lang.types import BOOL, INT, NONE, List, Tuple, Type, UNKNOWN
+from anabranch.lang.types import BOOL, INT, NONE, UNKNOWN, List, Tuple, Type
 
 _DISPATCH = {
     Where.KEY: Dispatch.BY_KEY,
@@ -108,7 +108,9 @@ def cut(body: Body, parameters: tuple[Variable, ...], span: Span) -> Cut:
     return Cut(start, _DISPATCH[place.where], key, cutter.tasks, cutter.edges)
 
 
-def _first_place(scout: Cutter, trial: Draft, numbering: Numbering, env: dict[str, int], body: Body) -> tuple[Place, Expr | None]:
+def _first_place(
+    scout: Cutter, trial: Draft, numbering: Numbering, env: dict[str, int], body: Body
+) -> tuple[Place, Expr | None]:
     """Where the entry starts: at its first place, if all ways lead there and its key is known from the parameters."""
     edges = [e for e in scout.edges if e.source is trial]
     places = {e.target.place for e in edges}
@@ -248,7 +250,9 @@ class Writer:
             cell = self.cutter.cells.after(cell)
         return found
 
-    def block(self, body: Body, following: Cell | None, jumps: Jumps | None, inside: Jumps | None) -> tuple[list[Stmt], bool]:
+    def block(
+        self, body: Body, following: Cell | None, jumps: Jumps | None, inside: Jumps | None
+    ) -> tuple[list[Stmt], bool]:
         """The statements of a nested body; `inside` is the loop that is being written around it."""
         found: list[Stmt] = []
         for i in range(len(body)):
@@ -323,8 +327,7 @@ class Writer:
                 return [For(stmt.target, stmt.source, tuple(body), (), stmt.span)], True
         if isinstance(stmt, For):
             # The loop is left in the middle: from here on its position is a variable like others.
-            body = self.cutter.desugared(stmt)
-            return self.block(body, after, cell.loop, inside)
+            return self.block(self.cutter.desugared(stmt), after, cell.loop, inside)
         jumps = self.cutter.jumps.setdefault(id(cell), Jumps(after, cell))
         written, _ = self.block(stmt.body, cell, jumps, jumps)
         orelse, else_falls = self.block(stmt.orelse, after, cell.loop, inside)
@@ -441,7 +444,8 @@ def _falls(body: Body) -> bool:
                 return False
             case While(Const(value), inner) if value and not any(isinstance(s, Break) for s in escapes(inner)):
                 return False
-            case Try(inner, handlers, orelse) if not _falls(inner + orelse) and not any(_falls(h.body) for h in handlers):
+            case Try(inner, handlers, orelse) if not _falls(inner + orelse) and not any(
+                _falls(h.body) for h in handlers
+            ):
                 return False
     return True
-

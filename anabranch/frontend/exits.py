@@ -17,7 +17,9 @@ def single_exit(body: list[ast.stmt], end: ast.AST) -> list[ast.stmt]:
     """The same statements, with one exit at the end and the result in a variable."""
     none = _at(ast.Return(value=_at(ast.Constant(None), end)), end)
     found = _rewrite([*body, none], in_loop=False)
-    if not any(isinstance(n, ast.Name) and n.id == DONE and isinstance(n.ctx, ast.Load) for s in found for n in ast.walk(s)):
+    if not any(
+        isinstance(n, ast.Name) and n.id == DONE and isinstance(n.ctx, ast.Load) for s in found for n in ast.walk(s)
+    ):
         return [s for s in map(_WithoutFlag().visit, found) if s is not None]
     return [_assign(DONE, _at(ast.Constant(False), end), end), *found]
 
@@ -70,18 +72,23 @@ def _inside(stmt: ast.stmt, in_loop: bool) -> ast.stmt:
             body, orelse = _rewrite(stmt.body, True), _rewrite(stmt.orelse, in_loop)
             return _at(ast.For(target=stmt.target, iter=stmt.iter, body=body, orelse=orelse, type_comment=None), stmt)
         case ast.While():
-            return _at(ast.While(test=stmt.test, body=_rewrite(stmt.body, True), orelse=_rewrite(stmt.orelse, in_loop)), stmt)
+            return _at(
+                ast.While(test=stmt.test, body=_rewrite(stmt.body, True), orelse=_rewrite(stmt.orelse, in_loop)), stmt
+            )
         case ast.If():
             return _if(stmt, _rewrite(stmt.body, in_loop), _rewrite(stmt.orelse, in_loop))
         case ast.Match():
-            cases = [ast.match_case(pattern=c.pattern, guard=c.guard, body=_rewrite(c.body, in_loop)) for c in stmt.cases]
+            cases = [
+                ast.match_case(pattern=c.pattern, guard=c.guard, body=_rewrite(c.body, in_loop)) for c in stmt.cases
+            ]
             return _at(ast.Match(subject=stmt.subject, cases=cases), stmt)
         case ast.Try():
             handlers = [
-                _at(ast.ExceptHandler(type=h.type, name=h.name, body=_rewrite(h.body, in_loop)), h) for h in stmt.handlers
+                _at(ast.ExceptHandler(type=h.type, name=h.name, body=_rewrite(h.body, in_loop)), h)
+                for h in stmt.handlers
             ]
             body = _rewrite(stmt.body, in_loop)
-            orelse: list[ast.stmt] = _rewrite(stmt.orelse, in_loop)
+            orelse = _rewrite(stmt.orelse, in_loop)
             if orelse and any(map(returns, stmt.body)):
                 orelse = [_if_done(stmt, [_at(ast.Pass(), stmt)], orelse)]
             return _at(ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=stmt.finalbody), stmt)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 import types as pytypes
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from anabranch.frontend import accesses, calls, comprehensions, resolve
+from anabranch.frontend import accesses, calls, comprehensions, resolve, statements
 from anabranch.frontend.context import Context, is_multi
-from anabranch.frontend.methods import attribute, attribute_names
+from anabranch.frontend.methods import attribute, attribute_names, empty
+from anabranch.frontend.narrow import narrowed
 from anabranch.frontend.operators import binary, comparable, index, sliced, unary
 from anabranch.frontend.scope import Var
+from anabranch.frontend.unit import MISSING
 from anabranch.graph.code import Apply, Assign, Config, Const, Expr, If, Local
 from anabranch.lang.distribution import Distribution
 from anabranch.lang.types import (
@@ -107,7 +110,10 @@ def lower(cx: Context, node: ast.expr) -> Expr:
         case ast.NamedExpr():
             cx.set(cx.name(node.target.id), Var(UNKNOWN))
             return cx.error(
-                node, "AB501", "programs have no ':='", f"write {cx.text(node.target)} = {cx.text(node.value)} on a line before"
+                node,
+                "AB501",
+                "programs have no ':='",
+                f"write {cx.text(node.target)} = {cx.text(node.value)} on a line before",
             )
         case ast.Starred():
             return cx.error(node, "AB501", "programs have no '*' in calls and displays", "name each element")
@@ -158,7 +164,10 @@ def _name(cx: Context, node: ast.Name) -> Expr:
     frame = cx.frame
     if node.id == frame.self_name:
         return cx.error(
-            node, "AB303", "the program itself is used as a value", "pass the values that are needed, or call a helper of it"
+            node,
+            "AB303",
+            "the program itself is used as a value",
+            "pass the values that are needed, or call a helper of it",
         )
     if node.id not in frame.locals:
         return resolve.global_name(cx, node)
@@ -167,7 +176,10 @@ def _name(cx: Context, node: ast.Name) -> Expr:
         if cx.env is None:
             return Const(None, UNKNOWN, cx.span(node))
         return cx.error(
-            node, "AB208", f"'{node.id}' may have no value here: some path does not assign it", f"assign {node.id} on every path before"
+            node,
+            "AB208",
+            f"'{node.id}' may have no value here: some path does not assign it",
+            f"assign {node.id} on every path before",
         )
     if var.handle is not None:
         return cx.error(
@@ -185,7 +197,10 @@ def _name(cx: Context, node: ast.Name) -> Expr:
         )
     if var.type == UNKNOWN and not cx.unit.report.failed:
         return cx.error(
-            node, "AB205", f"the type of '{node.id}' differs between paths or cannot be inferred", f"annotate it: {node.id}: int = ..."
+            node,
+            "AB205",
+            f"the type of '{node.id}' differs between paths or cannot be inferred",
+            f"annotate it: {node.id}: int = ...",
         )
     return Local(cx.name(node.id), var.type, cx.span(node), var.multi)
 
@@ -198,7 +213,7 @@ def _attribute(cx: Context, node: ast.Attribute) -> Expr:
     if state is not None:
         return accesses.lower_property(cx, node, *state)
     static = resolve.static(cx, node)
-    if static is not resolve.MISSING:
+    if static is not MISSING:
         return resolve.constant(cx, node, static)
     receiver = lower(cx, node.value)
     return read_attribute(cx, node, receiver)
@@ -234,7 +249,9 @@ def _self_attribute(cx: Context, node: ast.Attribute) -> Expr:
     if node.attr in unit.states:
         hint = f"call a method of it: self.{node.attr}.NAME(...)"
         if unit.states[node.attr].distribution is Distribution.PARTITIONED:
-            hint = f"read one entry: self.{node.attr}[key], or each worker's part: ab.everywhere(self.{node.attr}).items()"
+            hint = (
+                f"read one entry: self.{node.attr}[key], or each worker's part: ab.everywhere(self.{node.attr}).items()"
+            )
         return cx.error(node, "AB303", f"the state '{node.attr}' is used as a value", hint)
     kind = unit.config.get(node.attr)
     if kind is not None:
@@ -249,7 +266,9 @@ def _self_attribute(cx: Context, node: ast.Attribute) -> Expr:
     if node.attr in unit.broken:
         return Const(None, UNKNOWN, cx.span(node))
     if node.attr in unit.methods:
-        return cx.error(node, "AB303", f"the method '{node.attr}' is used as a value", f"call it: self.{node.attr}(...)")
+        return cx.error(
+            node, "AB303", f"the method '{node.attr}' is used as a value", f"call it: self.{node.attr}(...)"
+        )
     return cx.error(
         node,
         "AB306",
@@ -261,7 +280,10 @@ def _self_attribute(cx: Context, node: ast.Attribute) -> Expr:
 def maybe_none(cx: Context, node: ast.AST, expr: Expr) -> Expr:
     what = cx.text(node.value) if isinstance(node, ast.Attribute | ast.Subscript) else cx.text(node)
     return cx.error(
-        node, "AB211", f"{what} may be None: its type is {expr.type}", f"test it first: if {what} is None: ..., or give a default"
+        node,
+        "AB211",
+        f"{what} may be None: its type is {expr.type}",
+        f"test it first: if {what} is None: ..., or give a default",
     )
 
 
@@ -270,13 +292,18 @@ def _subscript(cx: Context, node: ast.Subscript) -> Expr:
     if state is not None:
         return accesses.lower_access(cx, node, *state, "__getitem__", [node.slice])
     if isinstance(node.slice, ast.Slice):
-        bounds = [b or ast.copy_location(ast.Constant(None), node) for b in (node.slice.lower, node.slice.upper, node.slice.step)]
+        bounds = [
+            b or ast.copy_location(ast.Constant(None), node)
+            for b in (node.slice.lower, node.slice.upper, node.slice.step)
+        ]
         receiver, *limits = lower_all(cx, [node.value, *bounds])
         found = sliced(receiver.type)
         if isinstance(receiver.type, Optional):
             return maybe_none(cx, node, receiver)
         if found is None or any(limit.type not in (INT, NONE, UNKNOWN) for limit in limits):
-            return cx.error(node, "AB206", f"{receiver.type} cannot be sliced like this", "slice a list, str or bytes with ints")
+            return cx.error(
+                node, "AB206", f"{receiver.type} cannot be sliced like this", "slice a list, str or bytes with ints"
+            )
         return Apply("slice", (receiver, *limits), found, cx.span(node))
     receiver, key = lower_all(cx, [node.value, node.slice])
     return read_item(cx, node, receiver, key)
@@ -318,12 +345,18 @@ def apply_binary(cx: Context, node: ast.AST, op: str, left: Expr, right: Expr) -
         if isinstance(operand.type, Optional) or operand.type == NONE:
             what = operand.name if isinstance(operand, Local) and "." not in operand.name else "an operand"
             return cx.error(
-                node, "AB211", f"{what} of '{op}' may be None: its type is {operand.type}", "test it first: if x is None: ..., or give a default"
+                node,
+                "AB211",
+                f"{what} of '{op}' may be None: its type is {operand.type}",
+                "test it first: if x is None: ..., or give a default",
             )
     found = binary(op, left.type, right.type, right.value if isinstance(right, Const) else None)
     if found is None:
         return cx.error(
-            node, "AB206", f"'{op}' does not go with {left.type} and {right.type}", f"convert one side, for example with {left.type}(...)"
+            node,
+            "AB206",
+            f"'{op}' does not go with {left.type} and {right.type}",
+            f"convert one side, for example with {left.type}(...)",
         )
     return Apply(op, (left, right), found, cx.span(node))
 
@@ -352,7 +385,6 @@ def _bool_op(cx: Context, node: ast.BoolOp, truth: bool = False) -> Expr:
     op = "and" if isinstance(node.op, ast.And) else "or"
     if any(emits(cx, value) for value in node.values[1:]):
         return _bool_by_branches(cx, node, op, truth)
-    from anabranch.frontend.narrow import narrowed
 
     parts: list[Expr] = []
     kept = cx.env
@@ -380,11 +412,12 @@ def _bool_type(op: str, parts: Sequence[Type]) -> Type | None:
 
 def _bool_by_branches(cx: Context, node: ast.BoolOp, op: str, truth: bool) -> Expr:
     """`a and self.t[k]`: the access must not happen when `a` decides."""
-    from anabranch.frontend.narrow import narrowed
-    from anabranch.frontend.statements import branch
 
     name = cx.fresh("bool.")
-    one = (lambda value: _as_truth(lower_truth(cx, value))) if truth else (lambda value: lower(cx, value))
+
+    def one(value: ast.expr) -> Expr:
+        return _as_truth(lower_truth(cx, value)) if truth else lower(cx, value)
+
     first = one(node.values[0])
     assign(cx, name, first)
     types = [first.type]
@@ -403,7 +436,7 @@ def _bool_by_branches(cx: Context, node: ast.BoolOp, op: str, truth: bool) -> Ex
             if i + 1 < len(node.values):
                 rest(i + 1)
 
-        then, _ = branch(cx, more, lambda: None, cx.depends_locally(test))
+        then, _ = statements.branch(cx, more, lambda: None, cx.depends_locally(test))
         cx.out.append(If(shown, then, (), cx.span(node)))
 
     rest(1)
@@ -416,6 +449,9 @@ def _bool_by_branches(cx: Context, node: ast.BoolOp, op: str, truth: bool) -> Ex
 
 
 def assign(cx: Context, name: str, value: Expr) -> None:
+    declared = cx.declared.get(name)
+    if declared is not None and empty(value.type):
+        value = replace(value, type=declared)
     cx.set(name, Var(value.type, is_multi(value), cx.depends_locally(value)))
     cx.emit(Assign(name, value, value.span))
 
@@ -429,7 +465,10 @@ def _compare(cx: Context, node: ast.Compare) -> Expr:
     values = [node.left, *node.comparators]
     if len(values) > 2 and any(emits(cx, v) for v in values[2:]):
         return cx.error(
-            node, "AB501", "a chained comparison with state access after its second part", "write it with 'and', or read the state on a line before"
+            node,
+            "AB501",
+            "a chained comparison with state access after its second part",
+            "write it with 'and', or read the state on a line before",
         )
     operands = lower_all(cx, values)
     ops = [COMPARE[type(op)] for op in node.ops]
@@ -439,7 +478,9 @@ def _compare(cx: Context, node: ast.Compare) -> Expr:
                 if isinstance(side.type, Optional):
                     return maybe_none(cx, node, side)
         if not comparable(op, left.type, right.type):
-            return cx.error(node, "AB206", f"'{op}' does not go with {left.type} and {right.type}", "compare values of one type")
+            return cx.error(
+                node, "AB206", f"'{op}' does not go with {left.type} and {right.type}", "compare values of one type"
+            )
         if op in ("is", "is not") and NONE not in (left.type, right.type) and UNKNOWN not in (left.type, right.type):
             return cx.error(node, "AB509", "'is' between values depends on how they are stored", "use == or !=")
     if len(ops) == 1:
@@ -448,10 +489,8 @@ def _compare(cx: Context, node: ast.Compare) -> Expr:
 
 
 def _if_exp(cx: Context, node: ast.IfExp) -> Expr:
-    from anabranch.frontend.narrow import narrowed
-    from anabranch.frontend.statements import branch, condition
 
-    test = condition(cx, node.test, guard=emits(cx, node.body) or emits(cx, node.orelse))
+    test = statements.condition(cx, node.test, guard=emits(cx, node.body) or emits(cx, node.orelse))
     if not emits(cx, node.body) and not emits(cx, node.orelse):
         kept = cx.env
         cx.env = narrowed(cx, kept, node.test, True)
@@ -472,7 +511,9 @@ def _if_exp(cx: Context, node: ast.IfExp) -> Expr:
         types.append(expr.type)
         assign(cx, name, expr)
 
-    then, orelse_body = branch(cx, lambda: side(node.body, True), lambda: side(node.orelse, False), cx.depends_locally(test))
+    then, orelse_body = statements.branch(
+        cx, lambda: side(node.body, True), lambda: side(node.orelse, False), cx.depends_locally(test)
+    )
     cx.out.append(If(test, then, orelse_body, cx.span(node)))
     found = join(types[0], types[1])
     if found == UNKNOWN and UNKNOWN not in types:
@@ -501,7 +542,9 @@ def _display(cx: Context, node: ast.Tuple | ast.List | ast.Set) -> Expr:
         element = join(element, value.type)
     if element == UNKNOWN and UNKNOWN not in [v.type for v in values]:
         kinds = " and ".join(sorted({str(v.type) for v in values}))
-        return cx.error(node, "AB206", f"one container holds {kinds}", "give all elements one type, or use a tuple or a record")
+        return cx.error(
+            node, "AB206", f"one container holds {kinds}", "give all elements one type, or use a tuple or a record"
+        )
     if isinstance(node, ast.List):
         return Apply("list", tuple(values), List(element), cx.span(node))
     if not is_hashable(element):
@@ -539,7 +582,9 @@ def _dict(cx: Context, node: ast.Dict) -> Expr:
     for key_expr, value_expr in zip(values[::2], values[1::2], strict=True):
         key_type, value_type = join(key_type, key_expr.type), join(value_type, value_expr.type)
     if UNKNOWN in (key_type, value_type) and UNKNOWN not in [v.type for v in values]:
-        return cx.error(node, "AB206", "the keys or values of a dict have different types", "give them one type, or use a record")
+        return cx.error(
+            node, "AB206", "the keys or values of a dict have different types", "give them one type, or use a record"
+        )
     if UNKNOWN in (key_type, value_type):
         return Const(None, UNKNOWN, cx.span(node))
     return Apply("dict", tuple(values), Dict(key_type, value_type), cx.span(node))

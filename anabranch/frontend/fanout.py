@@ -111,5 +111,3 @@ def _reads(body: Body) -> set[str]:
 def _outside(local: Body, targets: set[str], head: Live) -> set[str]:
     """Variables whose values other iterations see too."""
     return set(head) - assigned(local) - targets
-
-

@@ -8,7 +8,7 @@ from anabranch.frontend.diagnostics import Report
 from anabranch.frontend.methods import empty
 from anabranch.graph.code import Body
 from anabranch.graph.effects import changed_names
-from anabranch.graph.nodes import Variable
+from anabranch.graph.nodes import Dispatch, Variable
 from anabranch.lang.types import (
     NUMBER,
     UNKNOWN,
@@ -30,15 +30,16 @@ def check_flows(cut: Cut, body: Body, report: Report) -> None:
     for edge in cut.edges:
         for variable in edge.carries:
             _check_type(edge, variable, report)
-            if variable.multi and not edge.over and edge.dispatch.value != "all":
-                _check_multi(edge, variable, report)
-            elif variable.multi and edge.over == "instances" and not _gathered(edge, variable):
+            if variable.multi and not _may_carry_multi(edge):
                 _check_multi(edge, variable, report)
         _check_aliases(edge, groups, report)
 
 
-def _gathered(edge: Edge, variable: Variable) -> bool:
-    return edge.collects is not None and sum(v.multi for v in edge.carries) == 1
+def _may_carry_multi(edge: Edge) -> bool:
+    """A gather takes the one variable that it collects; between tasks at every instance each keeps its own."""
+    if edge.over == "instances":
+        return edge.collects is not None and sum(v.multi for v in edge.carries) == 1
+    return edge.dispatch is Dispatch.ALL
 
 
 def _check_multi(edge: Edge, variable: Variable, report: Report) -> None:
@@ -107,7 +108,7 @@ def _check_aliases(edge: Edge, groups: list[frozenset[str]], report: Report) -> 
             report.add(
                 "AB511",
                 edge.span,
-                f"'{shown(both[0])}' and '{shown(both[1])}' may be one value that is changed after another place is reached here",
+                f"'{shown(both[0])}' and '{shown(both[1])}' may be one value that is changed at another place",
                 f"make a copy: {shown(both[0])} = list({shown(both[1])})",
             )
 

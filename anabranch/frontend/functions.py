@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
-from anabranch.frontend import exits
+from anabranch.frontend import exits, statements
 from anabranch.frontend.context import Context, Frame, is_multi
 from anabranch.frontend.methods import empty
 from anabranch.frontend.read import NoSource, read_function
@@ -60,11 +60,15 @@ def call_user(cx: Context, node: ast.AST, target: FunctionType, args: Sequence[E
     if isinstance(definition, ast.Lambda):
         body: list[ast.stmt] = [ast.copy_location(ast.Return(value=definition.body), definition.body)]
         definition = ast.copy_location(
-            ast.FunctionDef(name="<lambda>", args=definition.args, body=body, decorator_list=[], returns=None, type_comment=None),
+            ast.FunctionDef(
+                name="<lambda>", args=definition.args, body=body, decorator_list=[], returns=None, type_comment=None
+            ),
             definition,
         )
     if definition.decorator_list:
-        return cx.error(node, "AB502", f"'{target.__name__}' has a decorator", "call a plain function, or wrap it: ab.pure(...)")
+        return cx.error(
+            node, "AB502", f"'{target.__name__}' has a decorator", "call a plain function, or wrap it: ab.pure(...)"
+        )
     bound = bind(cx, node, target.__name__, definition, target, args, keywords, skip=0)
     if bound is None:
         return Const(None, UNKNOWN, cx.span(node))
@@ -112,7 +116,9 @@ def bind(
     bound: dict[str, Expr] = {}
     positional = names[: len(names) - len(given.kwonlyargs)]
     if len(args) > len(positional):
-        cx.error(node, "AB513", f"'{name}' takes {len(positional)} arguments, got {len(args)}", f"{name}({', '.join(names)})")
+        cx.error(
+            node, "AB513", f"'{name}' takes {len(positional)} arguments, got {len(args)}", f"{name}({', '.join(names)})"
+        )
         return None
     bound.update(zip(positional, args, strict=False))
     for key, value in keywords:
@@ -136,11 +142,17 @@ def bind(
 
 def _annotated(cx: Context, definition: Definition, name: str, value: Expr) -> Expr:
     """An empty list says nothing of its elements, the parameter's annotation does."""
-    parameter = next(p for p in [*definition.args.posonlyargs, *definition.args.args, *definition.args.kwonlyargs] if p.arg == name)
+    parameter = next(
+        p for p in [*definition.args.posonlyargs, *definition.args.args, *definition.args.kwonlyargs] if p.arg == name
+    )
     if parameter.annotation is None or not empty(value.type):
         return value
     declared = annotation_type(cx, parameter.annotation)
-    return Apply(value.op, value.args, declared, value.span) if isinstance(value, Apply) and declared is not None else value
+    return (
+        Apply(value.op, value.args, declared, value.span)
+        if isinstance(value, Apply) and declared is not None
+        else value
+    )
 
 
 def annotation_type(cx: Context, node: ast.expr) -> Type | None:
@@ -199,13 +211,12 @@ def specialise(
 
 
 def _build(cx: Context, name: str, frame: Frame, definition: ast.FunctionDef, params: dict[str, Type]) -> Function:
-    from anabranch.frontend.statements import lower_body
 
     own = frozenset((*params, *assigned_names(definition.body)))
     inner_frame = Frame(frame.file, frame.names, frame.self_name, "", own, "function")
     env: Env = {n: Var(t) for n, t in params.items()}
     inner = Context(cx.unit, inner_frame, env)
-    lower_body(inner, definition.body)
+    statements.lower_body(inner, definition.body)
     if inner.env is not None:
         inner.results.append(NONE)
     result: Type = NEVER
@@ -227,7 +238,6 @@ def _build(cx: Context, name: str, frame: Frame, definition: ast.FunctionDef, pa
 
 def inline(cx: Context, node: ast.AST, name: str, args: Sequence[Expr], keywords: Keywords) -> Expr:
     """Write the statements of a method that reaches state here; its result is a variable."""
-    from anabranch.frontend.statements import lower_body
 
     unit = cx.unit
     definition = unit.methods[name]
@@ -248,9 +258,12 @@ def inline(cx: Context, node: ast.AST, name: str, args: Sequence[Expr], keywords
         cx.set(prefix + parameter, Var(value.type, is_multi(value), cx.depends_locally(value)))
         cx.emit(Assign(prefix + parameter, value, value.span))
     cx.frame = Frame(unit.source.file, names, self_name(definition), prefix, own, "helper")
+    result_type = annotation_type(cx, definition.returns) if definition.returns is not None else None
+    if result_type is not None:
+        cx.declared[prefix + exits.RESULT] = result_type
     cx.loops, cx.calls = [], (*cx.calls, name)
     end = definition.body[-1]
-    lower_body(cx, exits.single_exit(definition.body, end))
+    statements.lower_body(cx, exits.single_exit(definition.body, end))
     cx.frame, cx.loops, cx.calls = kept
     var = (cx.env or {}).get(prefix + exits.RESULT)
     span = cx.span(node)
@@ -259,6 +272,8 @@ def inline(cx: Context, node: ast.AST, name: str, args: Sequence[Expr], keywords
     result: Expr = Local(prefix + exits.RESULT, var.type, span, var.multi)
     if entry is not None and entry.result is not None and var.type != UNKNOWN:
         if not accepts(entry.result, var.type):
-            cx.error(node, "AB206", f"'{name}' promises {entry.result} and gives {var.type}", "mend the entry that is called")
+            cx.error(
+                node, "AB206", f"'{name}' promises {entry.result} and gives {var.type}", "mend the entry that is called"
+            )
         return cx.bind(f"{name}.result", coerce_by(entry, None, result, entry.result))
     return result

@@ -179,7 +179,9 @@ def _truth(args: Sequence[Type], keywords: Mapping[str, Type]) -> Type | None:
 
 
 def _len(args: Sequence[Type], keywords: Mapping[str, Type]) -> Type | None:
-    sized = len(args) == 1 and (isinstance(args[0], List | Dict | Set | Tuple | Sparse | Dense) or args[0] in (STR, BYTES))
+    sized = len(args) == 1 and (
+        isinstance(args[0], List | Dict | Set | Tuple | Sparse | Dense) or args[0] in (STR, BYTES)
+    )
     return INT if sized else None
 
 
@@ -270,7 +272,9 @@ RULES: Mapping[Any, Rule] = MappingProxyType(
         divmod: _divmod,
         pow: _pow,
         int: lambda args, kw: INT if not kw and (not args or args[0] in (*NUMERIC, STR)) and len(args) < 3 else None,
-        float: lambda args, kw: FLOAT if not kw and len(args) < 2 and (not args or args[0] in (*NUMERIC, STR)) else None,
+        float: lambda args, kw: (
+            FLOAT if not kw and len(args) < 2 and (not args or args[0] in (*NUMERIC, STR)) else None
+        ),
         bool: _any(BOOL, 0, 1),
         str: lambda args, kw: None if any(isinstance(a, Set | Dict) for a in args) else _any(STR, 0, 1)(args, kw),
         repr: lambda args, kw: None if any(isinstance(a, Set | Dict) for a in args) else _any(STR)(args, kw),
@@ -315,8 +319,8 @@ FORBIDDEN_MODULES: Mapping[str, tuple[str, str]] = MappingProxyType(
         "time": ("AB504", "a clock"),
         **dict.fromkeys(("random", "secrets", "uuid", "numpy.random"), ("AB505", "randomness")),
         **dict.fromkeys(
-            "os io sys socket subprocess pathlib shutil tempfile logging urllib.request requests http sqlite3 threading "
-            "multiprocessing asyncio posix nt".split(),
+            "os io sys socket subprocess pathlib shutil tempfile logging urllib.request requests http sqlite3 "
+            "threading multiprocessing asyncio posix nt".split(),
             ("AB506", "input or output"),
         ),
         **dict.fromkeys(("importlib", "inspect", "ctypes", "gc"), ("AB508", "access to names at run time")),

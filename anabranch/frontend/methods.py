@@ -83,7 +83,7 @@ _METHODS: dict[Type, dict[str, Type]] = {
     INT: {"bit_length": INT, "bit_count": INT},
     FLOAT: {"is_integer": BOOL},
 }
-_DAY = dict.fromkeys("year month day".split(), INT)
+_DAY: dict[str, Type] = dict.fromkeys("year month day".split(), INT)
 _ATTRIBUTES: dict[Type, dict[str, Type]] = {
     DATE: _DAY,
     DATETIME: {**_DAY, **dict.fromkeys("hour minute second microsecond".split(), INT)},

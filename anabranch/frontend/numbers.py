@@ -216,5 +216,3 @@ class Numbering:
                 if all(p is not None for p in parts):
                     return Apply(op, tuple(p for p in parts if p is not None), kind, span)
         return None
-
-

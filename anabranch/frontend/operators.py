@@ -150,7 +150,9 @@ def comparable(op: str, left: Type, right: Type) -> bool:
     if left in NUMERIC and right in NUMERIC:
         return True
     if isinstance(left, Tuple) and isinstance(right, Tuple):
-        return len(left.items) == len(right.items) and all(comparable(op, a, b) for a, b in zip(left.items, right.items))
+        return len(left.items) == len(right.items) and all(
+            comparable(op, a, b) for a, b in zip(left.items, right.items, strict=True)
+        )
     if isinstance(left, List) and isinstance(right, List):
         return NEVER in (left.of, right.of) or comparable(op, left.of, right.of)
     if isinstance(left, Set) and isinstance(right, Set):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from anabranch.frontend import expressions, resolve
+from anabranch.frontend import expressions, resolve, statements
 from anabranch.frontend.context import Context, is_multi
 from anabranch.frontend.operators import iterate
 from anabranch.frontend.scope import Env, Var, join_envs
@@ -25,7 +25,6 @@ def lower_match(cx: Context, node: ast.Match) -> None:
 
 
 def _cases(cx: Context, node: ast.Match, subject: Local, cases: list[ast.match_case]) -> Body:
-    from anabranch.frontend.statements import lower_body
 
     if not cases:
         return ()
@@ -42,7 +41,7 @@ def _cases(cx: Context, node: ast.Match, subject: Local, cases: list[ast.match_c
             guard = expressions.lower(cx, case.guard)
             after_guard = cx.env
             with cx.writing() as guarded:
-                lower_body(cx, case.body)
+                statements.lower_body(cx, case.body)
                 body_env, body = cx.env, tuple(guarded)
             with cx.writing():
                 cx.env = dict(after_guard) if after_guard is not None else None
@@ -52,7 +51,7 @@ def _cases(cx: Context, node: ast.Match, subject: Local, cases: list[ast.match_c
             cx.env = join_envs(body_env, guard_fails)
         else:
             cx.env = _narrowed_env(cx, subject, case.pattern, True)
-            lower_body(cx, case.body)
+            statements.lower_body(cx, case.body)
         then, then_env = tuple(out), cx.env
     if test is None:
         cx.env = then_env

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from anabranch import lang
-from anabranch.frontend import resolve
+from anabranch.frontend import expressions, resolve
 from anabranch.frontend.context import Context, Frame
 from anabranch.frontend.diagnostics import Report
 from anabranch.frontend.functions import annotation_type
@@ -52,7 +52,9 @@ def read_program(cls: Any, report: Report) -> Reading | None:
     """Read a class; None if there is nothing to read."""
     if not (isinstance(cls, type) and issubclass(cls, lang.Program)):
         what = f"class {cls.__name__}" if isinstance(cls, type) else f"a {type(cls).__name__}"
-        raise TypeError(f"a program is a class that derives from ab.Program, got {what}: write class {what.split()[-1]}(ab.Program)")
+        raise TypeError(
+            f"a program is a class that derives from ab.Program, got {what}: write class {what.split()[-1]}(ab.Program)"
+        )
     try:
         source = read_class(cls)
     except NoSource as error:
@@ -87,7 +89,12 @@ def _check_class(cls: type, source: Source, span: Span, report: Report) -> None:
         )
     for node in source.node.body:
         if isinstance(node, ast.ClassDef):
-            report.add("AB102", head_of(source.file, node), f"the class {node.name} stands inside a program", "define it beside the program")
+            report.add(
+                "AB102",
+                head_of(source.file, node),
+                f"the class {node.name} stands inside a program",
+                "define it beside the program",
+            )
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             _check_method(source, node, report)
 
@@ -104,11 +111,23 @@ def _check_method(source: Source, node: Definition, report: Report) -> None:
         name = text.split("(")[0].rpartition(".")[2]
         span = span_of(source.file, decorator)
         if name in _DESCRIPTORS or name in ("setter", "deleter"):
-            report.add("AB112", span, f"'{node.name}' is a {name}", "write an entry with parameters, or a helper: def _name(self, ...)")
+            report.add(
+                "AB112",
+                span,
+                f"'{node.name}' is a {name}",
+                "write an entry with parameters, or a helper: def _name(self, ...)",
+            )
         elif name == "every":
-            report.add("AB901", span, "ab.every is reserved: not yet", "call the entry from outside, with the time as a parameter")
+            report.add(
+                "AB901",
+                span,
+                "ab.every is reserved: not yet",
+                "call the entry from outside, with the time as a parameter",
+            )
         else:
-            report.add("AB104", span, f"'{node.name}' has the decorator {text}", "call the function inside the entry instead")
+            report.add(
+                "AB104", span, f"'{node.name}' has the decorator {text}", "call the function inside the entry instead"
+            )
     if self_name(node) is None:
         report.add("AB108", head, f"'{node.name}' has no self", f"write def {node.name}(self, ...)")
 
@@ -131,14 +150,14 @@ def _where(where: str, spec: ProgramSpec, source: Source) -> Span:
                 return span_of(source.file, node)
     if kind == "entry":
         name, _, part = rest.partition(":")
-        node = source.methods().get(name)
-        if node is not None:
-            if part == "return" and node.returns is not None:
-                return span_of(source.file, node.returns)
-            for parameter in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]:
-                if parameter.arg == part:
+        method = source.methods().get(name)
+        if method is not None:
+            if part == "return" and method.returns is not None:
+                return span_of(source.file, method.returns)
+            for parameter in ast.walk(method.args):
+                if isinstance(parameter, ast.arg) and parameter.arg == part:
                     return span_of(source.file, parameter)
-            return head_of(source.file, node)
+            return head_of(source.file, method)
     return head_of(source.file, source.node)
 
 
@@ -257,7 +276,9 @@ def _config_type(value: Any) -> Type:
 def _self_assignments(init: Definition) -> Iterator[tuple[str, ast.stmt]]:
     me = self_name(init)
     for node in ast.walk(init):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
         for target in targets:
             if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == me:
                 assert isinstance(node, ast.Assign | ast.AnnAssign)
@@ -265,8 +286,6 @@ def _self_assignments(init: Definition) -> Iterator[tuple[str, ast.stmt]]:
 
 
 def _value_type(cx: Context, node: ast.stmt) -> Type:
-    from anabranch.frontend import expressions
-
     if isinstance(node, ast.AnnAssign):
         return annotation_type(cx, node.annotation) or UNKNOWN
     assert isinstance(node, ast.Assign)
@@ -311,7 +330,9 @@ def _entries(unit: Unit) -> Iterator[Lowered]:
 def _yields(unit: Unit, definition: Definition) -> bool:
     for node in ast.walk(definition):
         if isinstance(node, ast.Yield | ast.YieldFrom):
-            unit.report.add("AB901", span_of(unit.source.file, node), "yield is reserved: not yet", "return a list of the rows")
+            unit.report.add(
+                "AB901", span_of(unit.source.file, node), "yield is reserved: not yet", "return a list of the rows"
+            )
             return True
     return False
 
@@ -320,12 +341,16 @@ def _check_shadows(cx: Context, definition: ast.FunctionDef, entry: EntrySpec) -
     for parameter in definition.args.args[1:]:
         value = cx.frame.names.find(parameter.arg)
         if getattr(value, "__name__", None) == "anabranch" or (value is not MISSING and id(value) in resolve.our_ids()):
-            cx.error(parameter, "AB110", f"the parameter '{parameter.arg}' hides a name that the program needs", "rename it")
+            cx.error(
+                parameter, "AB110", f"the parameter '{parameter.arg}' hides a name that the program needs", "rename it"
+            )
 
 
 def _check_use(unit: Unit, entries: tuple[Lowered, ...], span: Span) -> None:
     if not unit.spec.entries:
-        unit.report.add("AB114", span, f"{unit.spec.cls.__name__} has no entry", "write a public method with annotations")
+        unit.report.add(
+            "AB114", span, f"{unit.spec.cls.__name__} has no entry", "write a public method with annotations"
+        )
         return
     used = {
         node.attr
@@ -342,6 +367,3 @@ def _check_use(unit: Unit, entries: tuple[Lowered, ...], span: Span) -> None:
     for name, state in unit.states.items():
         if name not in used or name not in outside:
             unit.report.add("AB114", state.span, f"no entry uses the state '{name}'", "use it or remove it")
-
-
-

@@ -18,7 +18,19 @@ from anabranch.lang.values import type_of
 
 _OURS = {
     id(getattr(lang, name)): name
-    for name in ("everywhere", "gather", "local", "pure", "reads", "writes", "partial", "add", "mean", "largest", "smallest")
+    for name in (
+        "everywhere",
+        "gather",
+        "local",
+        "pure",
+        "reads",
+        "writes",
+        "partial",
+        "add",
+        "mean",
+        "largest",
+        "smallest",
+    )
 }
 STATE_TYPES = (lang.Table, lang.Matrix, lang.DenseMatrix, lang.Value)
 VALUE_STATES = (lang.Vector, lang.DenseVector)
@@ -94,7 +106,9 @@ def constant(cx: Context, node: ast.expr, value: Any) -> Expr:
     try:
         kind: Type = type_of(value)
     except UnsupportedType as error:
-        return cx.error(node, "AB204", f"the global '{text}' is no value: {error}", "make it configuration or use ab.pure")
+        return cx.error(
+            node, "AB204", f"the global '{text}' is no value: {error}", "make it configuration or use ab.pure"
+        )
     if is_mutable(kind):
         return cx.error(
             node,

@@ -6,8 +6,7 @@ import ast
 import copy
 from collections.abc import Callable, Sequence
 
-from anabranch.frontend import accesses, assignments, expressions, patterns, resolve
-from anabranch.frontend.comprehensions import Comp, bind_target
+from anabranch.frontend import accesses, assignments, comprehensions, expressions, patterns, resolve
 from anabranch.frontend.context import Context, Loop, is_multi
 from anabranch.frontend.narrow import narrowed
 from anabranch.frontend.scope import Env, Var, join_envs, widen
@@ -35,7 +34,10 @@ _UNSUPPORTED: dict[type[ast.stmt], tuple[str, str]] = {
     ast.With: ("programs have no with", "open nothing inside an entry"),
     ast.AsyncWith: ("programs have no async", "write ordinary statements"),
     ast.AsyncFor: ("programs have no async", "write ordinary statements"),
-    ast.FunctionDef: ("a function inside an entry", "make it a helper (def _name(self, ...)) or a function of the module"),
+    ast.FunctionDef: (
+        "a function inside an entry",
+        "make it a helper (def _name(self, ...)) or a function of the module",
+    ),
     ast.AsyncFunctionDef: ("a function inside an entry", "make it a helper: def _name(self, ...)"),
     ast.Import: ("an import inside an entry", "import at the top of the file"),
     ast.ImportFrom: ("an import inside an entry", "import at the top of the file"),
@@ -77,11 +79,15 @@ def lower_stmt(cx: Context, node: ast.stmt) -> None:
         case ast.Pass():
             pass
         case ast.Global() | ast.Nonlocal():
-            cx.error(node, "AB507", f"'{cx.text(node)}' changes what is outside the entry", "keep it in a declared state")
+            cx.error(
+                node, "AB507", f"'{cx.text(node)}' changes what is outside the entry", "keep it in a declared state"
+            )
         case ast.ClassDef():
             cx.error(node, "AB102", "a class inside an entry", "define it at the top of the file")
         case _:
-            message, hint = _UNSUPPORTED.get(type(node), (f"programs have no {type(node).__name__}", "write it differently"))
+            message, hint = _UNSUPPORTED.get(
+                type(node), (f"programs have no {type(node).__name__}", "write it differently")
+            )
             cx.error(node, "AB501", message, hint)
 
 
@@ -103,7 +109,9 @@ def branch(cx: Context, then: Callable[[], None], orelse: Callable[[], None], lo
 def condition(cx: Context, node: ast.expr, guard: bool = True) -> Expr:
     test = expressions.lower_truth(cx, node)
     if guard and is_multi(test):
-        cx.error(node, "AB401", "the condition has one value per instance", "use ab.gather(...) and decide on one value")
+        cx.error(
+            node, "AB401", "the condition has one value per instance", "use ab.gather(...) and decide on one value"
+        )
     return test
 
 
@@ -172,7 +180,7 @@ def _for(cx: Context, node: ast.For) -> None:
     target: list[object] = []
 
     def head() -> None:
-        target.append(bind_target(cx, node.target, source))
+        target.append(comprehensions.bind_target(cx, node.target, source))
 
     with cx.depending(cx.depends_locally(source)):
         body, loop, at_head = loop_body(cx, head, lambda: lower_body(cx, node.body))
@@ -250,7 +258,12 @@ def _check_result(cx: Context, node: ast.Return, value: Expr) -> None:
     if is_multi(value):
         cx.error(where, "AB405", "the result has one value per instance", "merge it: sum(ab.gather(x), start)")
     elif UNKNOWN not in (wanted, value.type) and not accepts(wanted, value.type):
-        cx.error(where, "AB206", f"the entry promises {wanted} and returns {value.type}", f"return a {wanted}, or change the annotation")
+        cx.error(
+            where,
+            "AB206",
+            f"the entry promises {wanted} and returns {value.type}",
+            f"return a {wanted}, or change the annotation",
+        )
     elif cx.depends_locally(value) or (cx.control and wanted != NONE):
         accesses.warn_local(cx, where, "a local read of partial state reaches the result")
 
@@ -337,11 +350,11 @@ def _handled(cx: Context, handler: ast.ExceptHandler) -> tuple[type[BaseExceptio
     return tuple(found)
 
 
-def comprehension_loop(cx: Context, node: Comp) -> Expr:
+def comprehension_loop(cx: Context, node: ast.ListComp | ast.SetComp | ast.DictComp) -> Expr:
     """`[self.t[k] for k in keys]` as the loop that it is."""
     number = cx.fresh("comp.") + "."
     out = f"{number}out"
-    kind = {ast.ListComp: "list", ast.SetComp: "set", ast.DictComp: "dict"}[type(node)]  # type: ignore[index]
+    kind = {ast.ListComp: "list", ast.SetComp: "set", ast.DictComp: "dict"}[type(node)]
     start = {"list": ast.List(elts=[], ctx=ast.Load()), "dict": ast.Dict(keys=[], values=[])}.get(
         kind, ast.Call(func=ast.Name(id="set", ctx=ast.Load()), args=[], keywords=[])
     )

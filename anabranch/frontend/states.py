@@ -331,4 +331,3 @@ _RULES: dict[type, dict[str, Rule]] = {
         "assign": _write_value,
     },
 }
-

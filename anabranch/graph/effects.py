@@ -21,7 +21,11 @@ def changes(expr: Expr) -> bool:
 def changed_names(body: Body) -> set[str]:
     """Variables whose value a body may change in place; a change of a part counts as one of the whole."""
     return {
-        name for stmt in walk(body) for expr in expressions(stmt) for changed in _changed(expr) for name in _roots(changed)
+        name
+        for stmt in walk(body)
+        for expr in expressions(stmt)
+        for changed in _changed(expr)
+        for name in _roots(changed)
     }
 
 

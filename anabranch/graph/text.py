@@ -29,7 +29,6 @@ from anabranch.graph.labels import key_text
 from anabranch.graph.nodes import Dispatch, Entry, Flow, Graph, State, Task, Where
 
 
-
 def write_graph(graph: Graph) -> str:
     return "\n".join(_graph(graph)) + "\n"
 
@@ -71,7 +70,9 @@ def _dispatch(dispatch: Dispatch, key: Expr | None) -> str:
 
 def _task(task: Task) -> Iterator[str]:
     where = {Where.KEY: f"at key {task.key}", Where.NOWHERE: "without state"}.get(task.where, task.where.value)
-    touches = [f"{verb} {', '.join(names)}" for verb, names in (("reads", task.reads), ("writes", task.writes)) if names]
+    touches = [
+        f"{verb} {', '.join(names)}" for verb, names in (("reads", task.reads), ("writes", task.writes)) if names
+    ]
     inputs = ", ".join(map(str, task.inputs))
     file = PurePath(task.span.file).name
     yield f"  task {task.name} {'; '.join([where, *touches])}  # {file}:{task.span.line}"
@@ -84,7 +85,8 @@ def _flow(flow: Flow) -> str:
     each = " for each iteration" if flow.each else ""
     over = f" over {flow.over}" if flow.over else ""
     into = f" into {flow.collects}" if flow.collects else ""
-    return f"flow {flow.number} {flow.source} -> {flow.target}: {_dispatch(flow.dispatch, flow.key)}{over}{each}{into} ({carried})"
+    how = f"{_dispatch(flow.dispatch, flow.key)}{over}{each}{into}"
+    return f"flow {flow.number} {flow.source} -> {flow.target}: {how} ({carried})"
 
 
 def _function(function: Function) -> Iterator[str]:
@@ -163,5 +165,3 @@ def _target(target: Target) -> str:
         return target
     inner = ", ".join(map(_target, target))
     return f"({inner},)" if len(target) == 1 else f"({inner})"
-
-

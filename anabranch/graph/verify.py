@@ -23,7 +23,10 @@ def verify(graph: Graph) -> None:
     for entry in graph.entries:
         start = tasks.get(entry.start)
         _law(start is not None and start.entry == entry.name, f"{entry.name} starts at a task of its own")
-        _law((entry.key is not None) == (entry.dispatch is Dispatch.BY_KEY), f"{entry.name} has a key if dispatched by it")
+        _law(
+            (entry.key is not None) == (entry.dispatch is Dispatch.BY_KEY),
+            f"{entry.name} has a key if dispatched by it",
+        )
     for flow in graph.flows:
         _verify_flow(flow, tasks)
     for task in graph.tasks:
@@ -88,4 +91,7 @@ def _verify_inputs(graph: Graph, task: Task) -> None:
     for flow in graph.flows:
         if flow.target == task.name and not flow.each:
             carried = {v.name for v in flow.carries} | ({flow.collects} if flow.collects else set())
-            _law(needed <= carried, f"flow {flow.number} carries what {task.name} reads: {sorted(needed - carried)} missing")
+            _law(
+                needed <= carried,
+                f"flow {flow.number} carries what {task.name} reads: {sorted(needed - carried)} missing",
+            )

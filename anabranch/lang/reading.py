@@ -96,7 +96,9 @@ class _Reader:
             self.problem("AB901", where, annotation.message, "use a value type for now")
             return None
         if get_origin(annotation) in (collections.abc.Iterator, collections.abc.Iterable, collections.abc.Generator):
-            self.problem("AB901", where, f"{_show(annotation)} is reserved: not yet available", "return a list of the rows")
+            self.problem(
+                "AB901", where, f"{_show(annotation)} is reserved: not yet available", "return a list of the rows"
+            )
             return None
         try:
             return types.parse(annotation, self.names(owner))
@@ -263,7 +265,12 @@ class _Reader:
             try:
                 coerce(t, default)
             except (TypeError, ValueError, OverflowError) as error:
-                self.problem("AB113", where, f"the default of {p.name} does not fit its type: {error}", f"give a value of type {t}")
+                self.problem(
+                    "AB113",
+                    where,
+                    f"the default of {p.name} does not fit its type: {error}",
+                    f"give a value of type {t}",
+                )
         return Parameter(p.name, t, default, has_default)
 
 

@@ -81,7 +81,7 @@ class Table(Generic[K, V]):
     def get(self, key: K, default: D) -> V | D: ...
     @reading
     def get(self, key: K, default: Any = MISSING) -> Any:
-        """The value of `key`; if missing the second argument as a value of the table, else the table's default or None."""
+        """The value of `key`; if it is missing the second argument, coerced, else the table's default or None."""
         found = self._data.get(self._key(key), MISSING)
         if not isinstance(found, Missing):
             return found

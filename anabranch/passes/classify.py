@@ -60,7 +60,8 @@ def _beside(tasks: dict[str, Task], leaving: dict[str, list[Flow]]) -> str | Non
                     for mine in own - _reached(tasks, leaving, other.target):
                         both = sorted(set(tasks[name].states) & set(tasks[mine].states))
                         if both:
-                            return f"a loop visits {both[0]} {_at(tasks[mine])} and the entry visits it again {_at(tasks[name])}"
+                            where = f"{_at(tasks[mine])} and the entry visits it again {_at(tasks[name])}"
+                            return f"a loop visits {both[0]} {where}"
     return None
 
 

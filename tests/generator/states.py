@@ -154,12 +154,8 @@ def _replicated(choices: Choices, number: int, records: list[Type], grouping: bo
         return table(choices, name, "Replicated", choices.weighted(KEYS[:3]), _table_values(choices, records), False)
     if form == "Value":
         value = choices.choose((INT, STR, FLOAT, list_of(INT), *records))
-        return State(name, "Replicated", form, None, value, f"ab.Value({_start(choices, value)})", in_init)
+        return State(name, "Replicated", form, None, value, f"ab.Value({literal(choices, value)})", in_init)
     if form == "DenseVector":
         return State(name, "Replicated", form, INT, FLOAT, f"ab.DenseVector.zeros({DENSE_SIZE})", in_init)
     key = tuple_of(INT, INT) if form == "Matrix" else INT
     return State(name, "Replicated", form, key, FLOAT)
-
-
-def _start(choices: Choices, value: Type) -> str:
-    return literal(choices, value)

@@ -61,7 +61,9 @@ class SequentialApp:
         entries = self.__dict__.get("entries", {})
         if name in entries:
             return entries[name]  # type: ignore[no-any-return]
-        raise AttributeError(f"{type(self).__name__} has no attribute or entry {name!r}: entries are {', '.join(entries)}")
+        raise AttributeError(
+            f"{type(self).__name__} has no attribute or entry {name!r}: entries are {', '.join(entries)}"
+        )
 
     def state(self, name: str) -> Any:
         """A copy of a state: the union of a partitioned one, the merged value of a partial one."""
@@ -97,7 +99,14 @@ class SequentialApp:
         return results
 
     def _fail(
-        self, entry: Entry, spec: EntrySpec, row: tuple[Any, ...], mark: int, run: Run, error: BaseException, number: int
+        self,
+        entry: Entry,
+        spec: EntrySpec,
+        row: tuple[Any, ...],
+        mark: int,
+        run: Run,
+        error: BaseException,
+        number: int,
     ) -> None:
         """Raise what the plain run raises: iterations that are collected may have failed in another order."""
         if isinstance(error, BrokenGraph):

@@ -52,14 +52,22 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "set": lambda *xs: set(xs),
         "dict": lambda *xs: dict(zip(xs[::2], xs[1::2], strict=True)),
         "fstring": lambda *xs: "".join(xs),
-        "format": lambda x, conversion, spec: format({"r": repr, "s": str, "a": ascii}.get(conversion, _same)(x), spec),
+        "format": lambda x, conversion, spec: format(_convert(x, conversion), spec),
         "call": lambda f, *xs, **named: f(*xs, **named),
         "coerce": lambda x, entry, parameter: _coerce(x, entry, parameter),
     }
 )
 
 
-def _same(x: Any) -> Any:
+def _convert(x: Any, conversion: str) -> Any:
+    """`!r`, `!s` and `!a` of a format string."""
+    match conversion:
+        case "r":
+            return repr(x)
+        case "s":
+            return str(x)
+        case "a":
+            return ascii(x)
     return x
 
 

@@ -48,7 +48,9 @@ class Store:
             return copy_state(parts[0])
         if state.distribution is Distribution.PARTITIONED:
             if state.cls not in (Table, Vector, Matrix, DenseVector, DenseMatrix):
-                raise TypeError(f"the parts of {name}, a {state.cls.__name__}, cannot be put together: look at instances()")
+                raise TypeError(
+                    f"the parts of {name}, a {state.cls.__name__}, cannot be put together: look at instances()"
+                )
             whole = copy_state(parts[0])
             for i, part in enumerate(parts):
                 for key in list(_keys(state, part)):
@@ -57,7 +59,9 @@ class Store:
             return whole
         merge = self.merges.get(name)
         if merge is None:
-            raise TypeError(f"{name} names no merge: look at instances(), or give it one with ab.partial(..., merge=...)")
+            raise TypeError(
+                f"{name} names no merge: look at instances(), or give it one with ab.partial(..., merge=...)"
+            )
         return merge([copy_state(p) for p in parts])
 
 

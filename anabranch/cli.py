@@ -1,0 +1,161 @@
+"""The command line: `anabranch check FILE`, `anabranch graph FILE`, `anabranch demo`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+
+from anabranch import __version__
+from anabranch.compiler import check, compile
+from anabranch.frontend.codes import ERROR
+from anabranch.frontend.diagnostics import CompileError, Diagnostic
+from anabranch.graph.nodes import Graph
+from anabranch.lang import Program
+
+OK, FOUND, USAGE = 0, 1, 2
+FORMATS: dict[str, Callable[[Graph], str]] = {
+    "text": str,
+    "drawing": Graph.draw,
+    "dot": Graph.to_dot,
+    "mermaid": Graph.to_mermaid,
+    "svg": Graph.to_svg,
+}
+
+
+class Refused(Exception):
+    """The command cannot be carried out; the message says what to do."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = _parser()
+    options = parser.parse_args(argv)
+    try:
+        return int(options.run(options))
+    except Refused as error:
+        return _refuse(str(error), options.json)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="anabranch", description="Stateful Python programs as dataflow graphs.")
+    parser.add_argument("--version", action="version", version=f"anabranch {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    one = commands.add_parser("check", help="report every rule that the programs of a file break")
+    one.add_argument("file", type=Path, metavar="FILE")
+    one.add_argument("--program", metavar="NAME", help="only this class")
+    one.set_defaults(run=_check)
+
+    two = commands.add_parser("graph", help="show the graphs of the programs of a file")
+    two.add_argument("file", type=Path, metavar="FILE")
+    two.add_argument("--program", metavar="NAME", help="only this class")
+    two.add_argument("--format", choices=FORMATS, default="text")
+    two.set_defaults(run=_graph)
+
+    three = commands.add_parser("demo", help="compile and run the recommender on generated data")
+    three.set_defaults(run=_demo)
+    for each in (one, two, three):
+        each.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    return parser
+
+
+def _refuse(message: str, as_json: bool) -> int:
+    if as_json:
+        print(json.dumps({"error": message}))
+    else:
+        print(f"anabranch: {message}", file=sys.stderr)
+    return USAGE
+
+
+def _check(options: argparse.Namespace) -> int:
+    found: dict[str, list[Diagnostic]] = {p.__name__: check(p) for p in _programs(options.file, options.program)}
+    every = [d for diagnostics in found.values() for d in diagnostics]
+    if options.json:
+        shown = [{"program": name, "diagnostics": [d.to_dict() for d in ds]} for name, ds in found.items()]
+        print(json.dumps({"file": str(options.file), "programs": shown}, indent=2))
+    else:
+        for diagnostic in every:
+            print(diagnostic)
+        for name, diagnostics in found.items():
+            print(f"{name}: {_summary(diagnostics)}")
+    return FOUND if any(d.severity == ERROR for d in every) else OK
+
+
+def _summary(diagnostics: list[Diagnostic]) -> str:
+    counts = [(word, sum(d.severity == word for d in diagnostics)) for word in ("error", "warning", "note")]
+    told = [f"{n} {word}{'s' if n > 1 else ''}" for word, n in counts if n]
+    return ", ".join(told) or "no problems"
+
+
+def _graph(options: argparse.Namespace) -> int:
+    graphs: dict[str, str] = {}
+    for program in _programs(options.file, options.program):
+        try:
+            graphs[program.__name__] = FORMATS[options.format](compile(program))
+        except CompileError as error:
+            if options.json:
+                print(
+                    json.dumps({"error": str(error), "diagnostics": [d.to_dict() for d in error.diagnostics]}, indent=2)
+                )
+            else:
+                print(error, file=sys.stderr)
+            return FOUND
+    if options.json:
+        shown = [{"program": name, "format": options.format, "graph": text} for name, text in graphs.items()]
+        print(json.dumps({"file": str(options.file), "programs": shown}, indent=2))
+    else:
+        print("\n".join(text.rstrip("\n") for text in graphs.values()))
+    return OK
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from anabranch import demo  # needs rich, which the other commands do not
+
+    return demo.run(json=options.json)
+
+
+def _programs(file: Path, name: str | None) -> list[type[Program]]:
+    """The programs that a file defines, in its order."""
+    module = _load(file)
+    found = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, Program) and value.__module__ == module.__name__
+    ]
+    if name is not None:
+        found = [p for p in found if p.__name__ == name]
+        if not found:
+            raise Refused(f"{file} has no program {name}")
+    if not found:
+        raise Refused(f"{file} has no program: a program is a class that derives from ab.Program")
+    return found
+
+
+def _load(file: Path) -> ModuleType:
+    if not file.is_file():
+        raise Refused(f"there is no file {file}")
+    spec = importlib.util.spec_from_file_location(f"anabranch_file_{file.stem}", file)
+    if spec is None or spec.loader is None:
+        raise Refused(f"{file} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    sys.path.insert(0, str(file.resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise Refused(f"{file} cannot be imported: {_told(error)}") from error
+    finally:
+        sys.path.pop(0)
+    return module
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
