@@ -79,7 +79,8 @@ def blocks_of(document: Path) -> list[Block]:
     blocks = []
     for match in FENCE.finditer(text):
         language, *options = match["info"].split() or [""]
-        if language in ("python", "pycon"):
+        # mistakes and their repairs are for test_diagnostics_page.py: each is a module of its own
+        if language in ("python", "pycon") and not {"mistake", "repair"} & set(options):
             blocks.append(Block(match["body"], text.count("\n", 0, match.start("body")), tuple(options)))
     return blocks
 

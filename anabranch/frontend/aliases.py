@@ -64,14 +64,14 @@ def _shares(expr: Expr, parts: bool = False) -> Iterator[str]:
                 yield from _shares(arg, parts)
         case Apply(op, args) if op == "[]" or op.startswith(("attr:", "method:")):
             yield from _shares(args[0], parts=True)
-        case Apply(op, args) if op in ("list", "tuple", "dict", "function", "call", "+", "slice"):
+        case Apply(op, args) if op in ("list", "tuple", "dict", "function", "procedure", "call", "+", "slice"):
             for arg in args:
                 kind = iterate(arg.type)
                 yield from _shares(
                     arg,
                     parts
                     or _holds_mutable(kind)
-                    or (is_mutable(arg.type) and op in ("list", "tuple", "dict", "function")),
+                    or (is_mutable(arg.type) and op in ("list", "tuple", "dict", "function", "procedure")),
                 )
 
 

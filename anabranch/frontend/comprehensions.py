@@ -31,7 +31,7 @@ def lower_comprehension(cx: Context, node: Comp, order_free: bool = False) -> Ex
     kept = dict(cx.env) if cx.env is not None else None
     frame = cx.frame
     bound = frozenset(n for g in node.generators for n in assigned_names([_store(g)]))
-    cx.frame = type(frame)(frame.file, frame.names, frame.self_name, frame.prefix, frame.locals | bound, frame.kind)
+    cx.frame = frame.binding(bound)
     clauses = []
     for i, generator in enumerate(node.generators):
         if generator.is_async:
@@ -159,9 +159,7 @@ def lower_lambda(cx: Context, node: ast.Lambda, params: list[Type]) -> Expr:
     kept = dict(cx.env) if cx.env is not None else None
     frame = cx.frame
     names = [a.arg for a in given.args]
-    cx.frame = type(frame)(
-        frame.file, frame.names, frame.self_name, frame.prefix, frame.locals | set(names), frame.kind
-    )
+    cx.frame = frame.binding(names)
     for name, kind in zip(names, params, strict=True):
         cx.set(cx.name(name), Var(kind))
     body = expressions.lower(cx, node.body)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from anabranch.frontend.read import span_of
 from anabranch.frontend.scope import Env, Var
@@ -25,6 +25,11 @@ class Frame:
     prefix: str
     locals: frozenset[str]
     kind: str  # "entry", "helper" (inlined, with state), "function" (without state), "init"
+    same: Mapping[str, str] = field(default_factory=dict)  # parameters of a helper that are variables of its caller
+
+    def binding(self, names: Iterable[str]) -> Frame:
+        """The frame inside a lambda or comprehension that has variables of its own."""
+        return replace(self, locals=self.locals | set(names))
 
 
 @dataclass
@@ -63,7 +68,7 @@ class Context:
         return ast.unparse(node)
 
     def name(self, name: str) -> str:
-        return self.frame.prefix + name
+        return self.frame.same.get(name, self.frame.prefix + name)
 
     def fresh(self, base: str) -> str:
         """A name that no user can write."""

@@ -15,7 +15,7 @@ from anabranch.frontend.narrow import narrowed
 from anabranch.frontend.operators import binary, comparable, index, sliced, unary
 from anabranch.frontend.scope import Var
 from anabranch.frontend.unit import MISSING
-from anabranch.graph.code import Apply, Assign, Config, Const, Expr, If, Local
+from anabranch.graph.code import Access, Apply, Assign, Config, Const, Expr, Gather, If, Local
 from anabranch.lang.distribution import Distribution
 from anabranch.lang.types import (
     BOOL,
@@ -453,7 +453,11 @@ def assign(cx: Context, name: str, value: Expr) -> None:
     if declared is not None and empty(value.type):
         value = replace(value, type=declared)
     cx.set(name, Var(value.type, is_multi(value), cx.depends_locally(value)))
-    cx.emit(Assign(name, value, value.span))
+    last = cx.out[-1] if cx.out else None
+    if isinstance(last, Access | Gather) and isinstance(value, Local) and last.target == value.name:
+        cx.out[-1] = replace(last, target=name)  # what was just read needs no name of ours
+    else:
+        cx.emit(Assign(name, value, value.span))
 
 
 def _compare(cx: Context, node: ast.Compare) -> Expr:

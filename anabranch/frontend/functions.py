@@ -13,12 +13,14 @@ from types import FunctionType
 from typing import Any
 
 from anabranch.frontend import exits, statements
+from anabranch.frontend.aliases import alias_groups
 from anabranch.frontend.context import Context, Frame, is_multi
 from anabranch.frontend.methods import empty
 from anabranch.frontend.read import NoSource, read_function
 from anabranch.frontend.scope import Env, Var
 from anabranch.frontend.unit import MISSING, Definition, Names, assigned_names, self_name
 from anabranch.graph.code import Apply, Assign, Const, Expr, Function, Local
+from anabranch.graph.effects import changed_names
 from anabranch.lang.spec import EntrySpec, Parameter
 from anabranch.lang.types import NEVER, NONE, UNKNOWN, Type, UnsupportedType, accepts, join, parse
 from anabranch.lang.values import type_of
@@ -207,7 +209,17 @@ def specialise(
             return Const(None, UNKNOWN, cx.span(node))
         unit.functions[key] = function
     operands = (Const(function.name, NONE, cx.span(node)), *bound.values())
-    return Apply("function", operands, function.result, cx.span(node))
+    op = "procedure" if _changes_arguments(function) else "function"
+    return Apply(op, operands, function.result, cx.span(node))
+
+
+def _changes_arguments(function: Function) -> bool:
+    """May a call change a value that its caller holds?"""
+    changed = changed_names(function.body)
+    for group in alias_groups(function.body):
+        if group & changed:
+            changed |= group
+    return any(name in changed for name, _ in function.params)
 
 
 def _build(cx: Context, name: str, frame: Frame, definition: ast.FunctionDef, params: dict[str, Type]) -> Function:
@@ -254,10 +266,15 @@ def inline(cx: Context, node: ast.AST, name: str, args: Sequence[Expr], keywords
     prefix = cx.fresh(name) + "."
     names = Names(_plain(function), unit.spec.namespace)
     own = frozenset((*bound, *assigned_names(definition.body), exits.RESULT, exits.DONE))
+    assigned = set(assigned_names(definition.body))
+    same = {}
     for parameter, value in bound.items():
+        if isinstance(value, Local) and parameter not in assigned:
+            same[parameter] = value.name  # the caller's variable does not change while the helper runs
+            continue
         cx.set(prefix + parameter, Var(value.type, is_multi(value), cx.depends_locally(value)))
         cx.emit(Assign(prefix + parameter, value, value.span))
-    cx.frame = Frame(unit.source.file, names, self_name(definition), prefix, own, "helper")
+    cx.frame = Frame(unit.source.file, names, self_name(definition), prefix, own, "helper", same)
     result_type = annotation_type(cx, definition.returns) if definition.returns is not None else None
     if result_type is not None:
         cx.declared[prefix + exits.RESULT] = result_type

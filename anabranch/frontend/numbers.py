@@ -36,7 +36,7 @@ from anabranch.graph.code import (
 from anabranch.graph.effects import changes
 from anabranch.graph.liveness import assigned
 from anabranch.graph.nodes import Where
-from anabranch.lang.types import Iter, Tuple, is_mutable, thaw
+from anabranch.lang.types import INT, Iter, Tuple, is_mutable, thaw
 
 Env = dict[str, int]
 
@@ -61,7 +61,7 @@ class Numbering:
     heads: dict[int, tuple[int, Env]] = field(default_factory=dict)
     _known: dict[Any, int] = field(default_factory=dict)
     _exprs: dict[int, Expr] = field(default_factory=dict)
-    _parts: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    _shapes: dict[int, tuple[str, tuple[int, ...]]] = field(default_factory=dict)
     _last: int = 0
     _version: int = 0
 
@@ -76,6 +76,13 @@ class Numbering:
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = self.fresh()
+        return found
+
+    def _part(self, whole: int, at: int, expr: Expr) -> int:
+        """The number of an item of a tuple."""
+        found = self._number(("part", whole, at))
+        position = Const(at, INT, expr.span)
+        self._shapes.setdefault(found, ("[]", (whole, self.number(position, {}))))
         return found
 
     def number(self, expr: Expr, env: Env) -> int:
@@ -97,14 +104,15 @@ class Numbering:
                 return self.number(inner, env)
             case Apply("[]", (receiver, Const(int() as i))) if isinstance(receiver.type, Tuple):
                 whole = self.number(receiver, env)
-                parts = self._parts.get(whole)
-                return parts[i] if parts is not None else self._number(("part", whole, i % len(receiver.type.items)))
+                at = i % len(receiver.type.items)
+                parts = self._shapes.get(whole, ("", ()))
+                return parts[1][at] if parts[0] == "tuple" else self._part(whole, at, expr)
             case Apply(op, args) if not changes(expr) and not any(isinstance(a.type, Iter) for a in args):
                 numbers = tuple(self.number(a, env) for a in args)
                 version = self._version if any(is_mutable(a.type) for a in args) else -1
                 found = self._number((op, numbers, expr.keywords, version))
-                if op == "tuple":
-                    self._parts[found] = numbers
+                if op == "tuple" or op.startswith("attr:"):
+                    self._shapes[found] = (op, numbers)
                 return found
         return self.fresh()
 
@@ -150,9 +158,10 @@ class Numbering:
             env[target] = self.number(value, env)
             return
         whole = self.number(value, env)
-        parts = self._parts.get(whole)
+        op, parts = self._shapes.get(whole, ("", ()))
         for i, inner in enumerate(target):
-            number = parts[i] if parts is not None and i < len(parts) else self._number(("part", whole, i))
+            known = op == "tuple" and len(parts) == len(target)
+            number = parts[i] if known else self._number(("part", whole, i))
             if is_mutable(value.type) or isinstance(value.type, Iter):
                 number = self.fresh()
             if isinstance(inner, str):
@@ -204,15 +213,16 @@ class Numbering:
 
     def rebuild(self, number: int, env: Env) -> Expr | None:
         """An expression for a number that can be evaluated where these variables are known."""
-        names = sorted((n for n, v in env.items() if v == number), key=lambda n: ("." in n, n))
         known = self._exprs.get(number)
-        if names and known is not None:
+        if known is None:
+            return None
+        names = sorted((n for n, v in env.items() if v == number), key=lambda n: ("." in n, n))
+        if names:
             return Local(names[0], known.type, known.span)
-        match known:
-            case Const() | Config():
-                return known
-            case Apply(op, args, kind, span) if op == "tuple" or op.startswith("attr:") or op == "[]":
-                parts = [self.rebuild(self.number(a, dict(env)), env) for a in args]
-                if all(p is not None for p in parts):
-                    return Apply(op, tuple(p for p in parts if p is not None), kind, span)
-        return None
+        if isinstance(known, Const | Config):
+            return known
+        op, numbers = self._shapes.get(number, ("", ()))
+        parts = [self.rebuild(n, env) for n in numbers]
+        if not op or any(p is None for p in parts):
+            return None
+        return Apply(op, tuple(p for p in parts if p is not None), known.type, known.span)

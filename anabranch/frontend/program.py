@@ -169,7 +169,7 @@ def _states(spec: ProgramSpec, source: Source, report: Report) -> Mapping[str, S
         axis = None
         if each.distribution is Distribution.PARTITIONED:
             axis = _axis(each.cls, each.key, uses.get(name, {}), name, report)
-        found[name] = State(name, each.distribution, each.text, each.cls, each.key, each.value, axis, span)
+        found[name] = State(name, each.distribution, each.type_text, each.cls, each.key, each.value, axis, span)
         if _needs_template(each.cls) and not _has_template(source, name):
             report.add(
                 "AB210",

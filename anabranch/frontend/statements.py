@@ -376,7 +376,7 @@ def comprehension_loop(cx: Context, node: ast.ListComp | ast.SetComp | ast.DictC
     stmts = [_located(first, node), _located(renamed.visit(copy.deepcopy(inner)), node)]
     frame = cx.frame
     names = {out, *(number + n for n in renamed.names)}
-    cx.frame = type(frame)(frame.file, frame.names, frame.self_name, frame.prefix, frame.locals | names, frame.kind)
+    cx.frame = frame.binding(names)
     lower_body(cx, stmts)
     cx.frame = frame
     var = (cx.env or {}).get(cx.name(out))

@@ -137,7 +137,7 @@ def _used(reading: Reading, tasks: list[Task]) -> tuple[Function, ...]:
                 visit_expr(expr)
 
     def visit_expr(expr: Expr) -> None:
-        if isinstance(expr, Apply) and expr.op == "function":
+        if isinstance(expr, Apply) and expr.op in ("function", "procedure"):
             name = expr.args[0]
             assert isinstance(name, Const)
             if name.value not in wanted:

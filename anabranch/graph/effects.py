@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from anabranch.graph.code import Apply, Body, Comprehension, Expr, Lambda, Local, expressions, operands, walk
-from anabranch.lang.types import Iter, is_mutable
+from anabranch.graph.code import Apply, Body, Comprehension, Expr, Local, expressions, operands, walk
+from anabranch.lang.types import Dict, Iter, List, Type, is_mutable
 
 MUTATORS = frozenset(
     "append extend insert pop remove sort reverse clear update setdefault add discard intersection_update "
@@ -35,12 +35,21 @@ def _changed(expr: Expr) -> Iterator[Expr]:
         if expr.op in ("setitem", "delitem") or (expr.op.startswith("method:") and expr.op[7:] in MUTATORS):
             if is_mutable(expr.args[0].type) or expr.op in ("setitem", "delitem"):
                 yield expr.args[0]
-        elif expr.op == "function":
+        elif expr.op == "procedure":
             yield from (a for a in expr.args[1:] if is_mutable(a.type) or isinstance(a.type, Iter))
         elif expr.op == "call":
             yield from (a for a in expr.args[1:] if isinstance(a.type, Iter))
     for inner in operands(expr):
         yield from _changed(inner)
+
+
+def _holds_mutable(kind: Type) -> bool:
+    match kind:
+        case List(of) | Iter(of):
+            return is_mutable(of) or _holds_mutable(of)
+        case Dict(_, value):
+            return is_mutable(value)
+    return False
 
 
 def _roots(expr: Expr) -> Iterator[str]:
@@ -56,9 +65,11 @@ def _roots(expr: Expr) -> Iterator[str]:
         case Apply("and" | "or", args):
             for arg in args:
                 yield from _roots(arg)
-        case Apply("call" | "function" | "tuple" | "list", args):
+        case Apply("call", (_, *args)):
+            # list(xs) is a new list; only what it holds may be shared.
+            yield from (n for a in args if isinstance(a.type, Iter) or _holds_mutable(a.type) for n in _roots(a))
+        case Apply("function" | "procedure" | "tuple" | "list" | "dict", args):
             for arg in args:
                 yield from _roots(arg)
-        case Lambda() | Comprehension():
-            for inner in operands(expr):
-                yield from _roots(inner)
+        case Comprehension(_, _, clauses):
+            yield from (n for c in clauses if isinstance(c.source.type, Iter) for n in _roots(c.source))

@@ -71,7 +71,7 @@ def _write_apply(op: str, args: tuple[Expr, ...], keywords: tuple[str, ...]) -> 
         level = _BINDS[op]
         first, last = (level + 1, level) if op == "**" else (level, level + 1)
         return f" {op} ".join([_inside(args[0], first), *(_inside(a, last) for a in args[1:])]), level
-    if op in ("call", "function") and args:
+    if op in ("call", "function", "procedure") and args:
         function = args[0].value if isinstance(args[0], Const) else args[0]
         op, args = getattr(function, "__name__", str(function)), args[1:]
     elif op.startswith("method:") and args:

@@ -47,7 +47,7 @@ def _graph(graph: Graph) -> Iterator[str]:
 
 def _state(state: State) -> str:
     axis = f" by {state.axis}" if state.axis else ""
-    return f"state {state.name}: {state.type}{axis}"
+    return f"state {state.name}: {state.distribution}[{state.type}]{axis}"
 
 
 def _entry(graph: Graph, entry: Entry) -> Iterator[str]:
@@ -153,11 +153,46 @@ def _stmt(stmt: Stmt, pad: str, indent: int) -> Iterator[str]:
 
 
 def _access(stmt: Access) -> str:
-    args = ", ".join(map(key_text, stmt.args))
     where = "everywhere " if stmt.everywhere else ""
     verb = "write" if stmt.writes else "read"
-    call = f"{verb} {where}{stmt.state}.{stmt.method}({args})"
+    call = f"{verb} {where}{_call(stmt.state, stmt.method, [key_text(a) for a in stmt.args])}"
     return call if stmt.target is None else f"{stmt.target}: {stmt.type} = {call}"
+
+
+def _call(state: str, method: str, args: list[str]) -> str:
+    """An access as the user wrote it."""
+    match method, args:
+        case "__getitem__", [key]:
+            return f"{state}[{_bare(key)}]"
+        case "__setitem__", [key, value]:
+            return f"{state}[{_bare(key)}] = {value}"
+        case "__delitem__", [key]:
+            return f"del {state}[{_bare(key)}]"
+        case "__contains__", [key]:
+            return f"{key} in {state}"
+        case "__len__", []:
+            return f"len({state})"
+        case "__iter__", []:
+            return f"list({state})"
+        case (("value" | "shape"), []):
+            return f"{state}.{method}"
+        case "value=", [value]:
+            return f"{state}.value = {value}"
+    return f"{state}.{method}({', '.join(args)})"
+
+
+def _bare(key: str) -> str:
+    return key[1:-1] if key.startswith("(") and key.endswith(")") and _closes_last(key) and "," in key else key
+
+
+def _closes_last(text: str) -> bool:
+    """Is the first bracket closed by the last?"""
+    depth = 0
+    for i, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth == 0:
+            return i == len(text) - 1
+    return False
 
 
 def _target(target: Target) -> str:

@@ -73,7 +73,7 @@ def _verify_access(task: Task, stmt: Access, distribution: Distribution) -> None
 def _verify_functions(body: Body, functions: set[str], name: str) -> None:
     for stmt in walk(body):
         for expr in expressions(stmt):
-            if isinstance(expr, Apply) and expr.op == "function":
+            if isinstance(expr, Apply) and expr.op in ("function", "procedure"):
                 first = expr.args[0]
                 _law(isinstance(first, Const) and first.value in functions, f"{name} calls functions of the graph")
 

@@ -30,9 +30,14 @@ class StateSpec:
     value: Type | None = None
 
     @property
-    def text(self) -> str:
+    def type_text(self) -> str:
+        """The state type as users write it: `Table[int, float]`."""
         inside = ", ".join(str(t) for t in (self.key, self.value) if t is not None)
-        return f"{self.distribution}[{self.cls.__name__}{inside and f'[{inside}]'}]"
+        return f"{self.cls.__name__}{inside and f'[{inside}]'}"
+
+    @property
+    def text(self) -> str:
+        return f"{self.distribution}[{self.type_text}]"
 
 
 @dataclass(frozen=True)

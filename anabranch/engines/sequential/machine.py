@@ -110,7 +110,7 @@ class Machine:
                 return self.value(then if self.value(test, env) else orelse, env)
             case Apply(op, args) if op.startswith("compare:"):
                 return self._chain(op[8:].split(","), args, env, expr.span)
-            case Apply("function", (Const(name), *args)):
+            case Apply("function" | "procedure", (Const(name), *args)):
                 return self._call(name, [self.value(a, env) for a in args])
             case Apply(op, args, _, span, keywords):
                 values = [self.value(a, env) for a in args]

@@ -1,0 +1,96 @@
+"""Whatever Python a class holds, `check` and `compile` answer with diagnostics: nothing internal gets out, nothing hangs."""
+
+from __future__ import annotations
+
+import signal
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import anabranch as ab
+from tests.frontend.mutate import mutant, programs_in
+from tests.generator.choices import SeededChoices
+
+SEEDS = range(400)
+SECONDS = 20  # for one program; the slowest take a fraction of one
+
+
+class TooLong(BaseException):
+    """Not an Exception, so that nothing on the way takes it for one of the program's."""
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        raise TooLong(f"not done after {seconds} seconds")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def translate(program: type[ab.Program]) -> None:
+    """All that a user may ask for: the findings, their text, the graph or the error."""
+    findings = ab.check(program)
+    assert all(str(finding) for finding in findings)
+    failed = any(finding.severity == "error" for finding in findings)
+    try:
+        graph = ab.compile(program)
+    except ab.CompileError as error:
+        assert failed and str(error)
+    else:
+        assert not failed and isinstance(graph, ab.Graph)
+
+
+def story_of(seed: int) -> str | None:
+    """What went wrong with the mutant of a seed; None if nothing did, or if its class cannot be created."""
+    source = mutant(SeededChoices(seed))
+    if source is None:
+        return None
+    created = False
+    try:
+        with at_most(SECONDS), programs_in(source) as programs:
+            created = True
+            for program in programs:
+                translate(program)
+    except (Exception, TooLong):
+        if created:
+            return f"mutant(SeededChoices({seed})):\n\n{source}\n{traceback.format_exc(limit=-6)}"
+    return None
+
+
+@pytest.mark.parametrize("start", range(0, len(SEEDS), 50))
+def test_mutants_are_translated_or_refused(start: int) -> None:
+    stories = [story for seed in SEEDS[start : start + 50] if (story := story_of(seed)) is not None]
+    assert not stories, f"{len(stories)} mutants broke the translator; the first is {stories[0]}"
+
+
+@given(st.integers(len(SEEDS), 2**62))
+def test_more_mutants(seed: int) -> None:
+    """As many as the profile says: --hypothesis-profile=soak for thousands of new ones."""
+    story = story_of(seed)
+    assert story is None, story
+
+
+def test_most_mutants_reach_the_translator() -> None:
+    """A mutator that breaks every class, or none, tests nothing."""
+    reached = failed = 0
+    for seed in SEEDS[:60]:
+        source = mutant(SeededChoices(seed))
+        try:
+            with programs_in(source or "") as programs:
+                reached += bool(programs)
+                failed += any(d.severity == "error" for p in programs for d in ab.check(p))
+        except Exception:
+            continue
+    assert reached > 40 and 20 < failed < reached
+    assert [mutant(SeededChoices(seed)) for seed in SEEDS[:5]] == [mutant(SeededChoices(seed)) for seed in SEEDS[:5]]
