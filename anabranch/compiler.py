@@ -39,7 +39,7 @@ def _translate(program: Any) -> tuple[Graph | None, Report]:
                 "AB601",
                 entry.span,
                 f"'{entry.name}' is winding: {entry.winding}",
-                "it runs right, one row after the other; straight entries run in stages on all workers",
+                "it runs right, but row by row: to make it straight, finish with one place before going to the next",
             )
     return graph, report
 

@@ -14,7 +14,15 @@ from anabranch.graph.nodes import State
 from anabranch.lang.distribution import Distribution
 from anabranch.lang.types import INT, NONE, UNKNOWN, Tuple, Type
 
-_NAMES = {"__getitem__": "[]", "__setitem__": "[]=", "__delitem__": "del", "__contains__": "in", "__len__": "len"}
+_NAMES = {
+    "__getitem__": "[]",
+    "__setitem__": "[]=",
+    "__delitem__": "del",
+    "__contains__": "in",
+    "__len__": "len",
+    "__iter__": "for",
+    "value=": "value =",
+}
 
 
 def state_of(cx: Context, node: ast.expr) -> tuple[State, bool] | None:
@@ -143,7 +151,7 @@ def _allowed(
                 node,
                 "AB301",
                 f"'{shown}' needs the whole of the partitioned state '{name}'",
-                f"use one key, or look at each worker's part: ab.gather(ab.everywhere(self.{name}).{_part(method)})",
+                _whole_hint(name, found.writes),
             )
             return False
         if is_multi(args[found.key]):
@@ -171,14 +179,7 @@ def _allowed(
             node,
             "AB311",
             f"'{shown}' writes the replicated state '{name}' on one instance only",
-            f"write it on all: ab.everywhere(self.{name})"
-            + (
-                "[key] = ..."
-                if method == "__setitem__"
-                else ".assign(...)"
-                if method.startswith("__")
-                else f".{shown}(...)"
-            ),
+            f"write it on all: {_everywhere_hint(name, method)}",
         )
         return False
     if multi and (not everywhere or (found.writes and state.distribution is Distribution.REPLICATED)):
@@ -192,8 +193,22 @@ def _allowed(
     return True
 
 
-def _part(method: str) -> str:
-    return {"__len__": "keys()", "__iter__": "items()"}.get(method, "items()")
+def _everywhere_hint(name: str, method: str) -> str:
+    state = f"ab.everywhere(self.{name})"
+    match method:
+        case "__setitem__":
+            return f"{state}[key] = ..."
+        case "__delitem__":
+            return f"del {state}[key]"
+        case "value=":
+            return f"{state}.value = ..."
+    return f"{state}.{method}(...)"
+
+
+def _whole_hint(name: str, writes: bool) -> str:
+    if writes:
+        return f"write by key: self.{name}[key] = ..."
+    return f"use one key, or look at each worker's part: ab.gather(ab.everywhere(self.{name}).items())"
 
 
 def _key(cx: Context, state: State, everywhere: bool, found: Use, args: Sequence[Expr]) -> tuple[Expr, Expr] | None:
@@ -233,7 +248,7 @@ def _warn_local(cx: Context, node: ast.AST, state: State, everywhere: bool, foun
     if state.distribution is Distribution.PARTIAL or (everywhere and state.distribution is Distribution.PARTITIONED):
         return
     if any(map(cx.depends_locally, args)):
-        reason = f"a local read of partial state reaches the {state.distribution.value} state '{state.name}'"
+        reason = f"a local read of partial state reaches the {state.distribution.value.lower()} state '{state.name}'"
     elif cx.control:
         reason = f"a local read of partial state decides about '{state.name}'"
     else:

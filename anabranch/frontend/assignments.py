@@ -11,6 +11,7 @@ from anabranch.frontend.methods import Method, empty, method, stored_item
 from anabranch.frontend.scope import Var
 from anabranch.graph.code import Apply, Assign, Config, Const, Do, Expr, Local
 from anabranch.graph.nodes import State
+from anabranch.lang.distribution import Distribution
 from anabranch.lang.types import (
     FLOAT,
     INT,
@@ -92,6 +93,7 @@ def assign_target(cx: Context, node: ast.AST, target: ast.expr, value: Expr) -> 
         return
     if isinstance(value.type, Optional):
         expressions.maybe_none(cx, target, value)
+        comprehensions.declare(cx, target, UNKNOWN)
         return
     if isinstance(value.type, Set):
         cx.error(target, "AB509", f"unpacking shows the order of a {value.type}", "unpack sorted(...) of it")
@@ -250,7 +252,7 @@ def _store_self(cx: Context, node: ast.AST, target: ast.Attribute) -> None:
             node,
             "AB304",
             f"the state '{name}' is assigned outside __init__",
-            f"write its entries, or all of it with self.{name}.assign(...)",
+            _assign_hint(cx.unit.states[name]),
         )
     elif name in cx.unit.config:
         cx.error(
@@ -264,8 +266,17 @@ def _store_self(cx: Context, node: ast.AST, target: ast.Attribute) -> None:
             node,
             "AB310",
             f"the attribute '{name}' is set outside __init__",
-            f"declare a state: {name}: ab.Partitioned[ab.Table[int, int]]",
+            f"keep it in a declared state: {name}: ab.Partitioned[ab.Table[...]]",
         )
+
+
+def _assign_hint(state: State) -> str:
+    match state.distribution:
+        case Distribution.PARTITIONED:
+            return f"write its entries: self.{state.name}[key] = ..."
+        case Distribution.REPLICATED:
+            return f"write all of it: ab.everywhere(self.{state.name}).assign(...)"
+    return f"write its entries, or all of it: self.{state.name}.assign(...)"
 
 
 def _augmented(cx: Context, node: ast.AugAssign) -> None:
@@ -298,8 +309,6 @@ def _augmented(cx: Context, node: ast.AugAssign) -> None:
             key = cx.bind(f"{state[0].name}.key", key)
         old = accesses.access(cx, node, *state, "__getitem__", [key])
         value = expressions.lower(cx, node.value)
-        if _frozen_in_place(cx, node, op, old):
-            return
         new = expressions.apply_binary(cx, node, op, old, value)
         if new.type != UNKNOWN:
             accesses.access(cx, node, *state, "__setitem__", [key, new])
@@ -316,31 +325,16 @@ def _augmented_item(cx: Context, node: ast.AugAssign, target: ast.Subscript, op:
     if expressions.emits(cx, node.value):
         old = cx.bind("item.", old)
     value = expressions.lower(cx, node.value)
-    if isinstance(old.type, List | Set | Dict):
-        _in_place(cx, node, op, old, value)
+    if _in_place(cx, node, op, old, value):
         return
     new = expressions.apply_binary(cx, node, op, old, value)
     if new.type != UNKNOWN:
         store_item(cx, node, receiver, key, new)
 
 
-def _frozen_in_place(cx: Context, node: ast.AugAssign, op: str, old: Expr) -> bool:
-    """`self.t[k] += [x]` is a read and a store only where '+=' makes a new value; on lists it changes in place."""
-    if not isinstance(old.type, List | Set | Dict):
-        return False
-    what = cx.text(node.target)
-    cx.error(
-        node,
-        "AB302",
-        f"'{op}=' changes a {old.type} in place, and this one belongs to state: build a new value and store it",
-        f"{what} = {what} {op} {cx.text(node.value)}",
-    )
-    return True
-
-
 def _in_place(cx: Context, node: ast.AugAssign, op: str, old: Expr, value: Expr) -> bool:
-    """`xs += ys` changes the list itself, as in Python."""
-    if not isinstance(old.type, List | Set | Dict) or value.type == UNKNOWN:
+    """`xs += ys` changes the list itself, as in Python; of what state handed out it makes a new one."""
+    if not isinstance(old.type, List | Set | Dict) or value.type == UNKNOWN or not is_mutable(old.type):
         return False
     name = _IN_PLACE.get((type(old.type), op))
     if name is None:
@@ -349,15 +343,6 @@ def _in_place(cx: Context, node: ast.AugAssign, op: str, old: Expr, value: Expr)
     found = method(old.type, name, [value.type])
     if found is None:
         cx.error(node, "AB206", f"'{op}=' does not go with {old.type} and {value.type}", "give both one type")
-        return True
-    if not is_mutable(old.type) and isinstance(node.target, ast.Name):
-        what = node.target.id
-        cx.error(
-            node,
-            "AB302",
-            f"'{op}=' changes a {old.type} in place, and this one belongs to state: build a new value and store it",
-            f"{what} = {what} {op} {cx.text(node.value)}",
-        )
         return True
     expressions.no_multi_element(cx, node, [value])
     calls.change(cx, node, old, found, [value])

@@ -11,7 +11,7 @@ from typing import Any
 
 from anabranch.frontend import accesses, comprehensions, expressions, functions, library, resolve
 from anabranch.frontend.context import Context, is_multi
-from anabranch.frontend.methods import Method, attribute_names, method
+from anabranch.frontend.methods import Method, attribute_names, empty, method
 from anabranch.frontend.operators import iterate
 from anabranch.frontend.scope import Var
 from anabranch.frontend.unit import MISSING, is_users_own
@@ -126,7 +126,7 @@ def _call_ours(cx: Context, node: ast.Call, name: str) -> Expr:
             node,
             "AB408",
             f"'{cx.text(arg)}' is a single value: there is nothing to gather",
-            "gather what ab.everywhere(...) gave",
+            "gather what is read everywhere: ab.gather(ab.everywhere(...))",
         )
     if cx.everywhere:
         return cx.error(node, "AB411", "gather inside everywhere", "gather the result of everywhere(...)")
@@ -194,7 +194,7 @@ def _call_static(cx: Context, node: ast.Call, target: Any) -> Expr:
     later = resolve.not_yet(target)
     text = cx.text(node.func)
     if later is not None:
-        return cx.error(node, "AB901", f"ab.{later} is reserved: not yet", "leave it out for now")
+        return cx.error(node, "AB901", f"ab.{later} is reserved: not yet available", resolve.not_yet_hint(later))
     why = library.forbidden(target)
     if why is not None:
         return cx.error(
@@ -236,10 +236,10 @@ def _call_static(cx: Context, node: ast.Call, target: Any) -> Expr:
 
 def _forbidden_hint(code: str) -> str:
     return {
-        "AB504": "take the time as a parameter: now: datetime",
+        "AB504": "take the time as a parameter",
         "AB505": "take the random number as a parameter (ab.random comes later)",
-        "AB506": "return what is to be shown or saved, and do it outside",
-        "AB508": "write the name out",
+        "AB506": "read before and pass it as a parameter, or return what is to be shown or saved",
+        "AB508": "write out what is meant",
         "AB509": "use a key of your own, or compare with ==",
     }[code]
 
@@ -250,7 +250,7 @@ def _unknown(cx: Context, node: ast.Call) -> Expr:
         node,
         "AB502",
         f"'{text}' is not known to be free of effects",
-        f"if it is, wrap it in an annotated function of yours and mark that with @ab.pure, or use ab.pure({text})",
+        "if it is, write a function with annotations around it and mark that with @ab.pure",
     )
 
 
@@ -272,12 +272,11 @@ def _call_pure(cx: Context, node: ast.Call, target: Any) -> Expr:
         hints = inspect.get_annotations(original, eval_str=True)
         result = parse(hints["return"])
     except (KeyError, NameError, TypeError, UnsupportedType):
-        name = getattr(original, "__name__", "f")
         return cx.error(
             node,
             "AB205",
             f"the result of '{cx.text(node.func)}' has no known type",
-            f"wrap it with annotations: @ab.pure\\ndef {name}_(x: str) -> str: return {name}(x)".replace("\\n", " "),
+            "write a function with annotations around it and mark that with @ab.pure",
         )
     return _apply_call(cx, node, original, args, keywords, result)
 
@@ -332,7 +331,9 @@ def _call_record(cx: Context, node: ast.Call, target: type) -> Expr:
             )
             return cx.error(node, "AB206", message, f"{record}({', '.join(f'{n}: {t}' for n, t in fields.items())})")
     if len(args) > len(fields) or not _complete(target, set(given)):
-        return cx.error(node, "AB513", f"{record} is made from {len(given)} values", f"it needs {', '.join(fields)}")
+        return cx.error(
+            node, "AB513", f"{record} needs {', '.join(fields)}", f"got {len(given)}: give each field a value"
+        )
     return _apply_call(cx, node, target, args, keywords, record)
 
 
@@ -490,6 +491,10 @@ def call_value_method(
     return Apply(f"method:{name}", (receiver, *args, *values), found.result, span, tuple(k for k, _ in keywords))
 
 
+def _kind_name(kind: Type) -> str:
+    return str(kind).partition("[")[0] if empty(kind) else str(kind)
+
+
 def _no_method(cx: Context, node: ast.Call, name: str, kind: Type, types: Sequence[Type]) -> Expr:
     shown = ", ".join(map(str, types))
     known = attribute_names(kind)
@@ -500,8 +505,8 @@ def _no_method(cx: Context, node: ast.Call, name: str, kind: Type, types: Sequen
             "set.pop takes an element that differs from run to run",
             "take min(...) of it and discard that",
         )
-    hint = f"it has {', '.join(known)}" if known else "see docs/language.md for the methods of values"
-    return cx.error(node, "AB206", f"{kind} has no method '{name}' for ({shown})", hint)
+    hint = f"it has {', '.join(known)}" if known else "see docs/language.md for what values can do"
+    return cx.error(node, "AB206", f"{_kind_name(kind)} has no method '{name}' for ({shown})", hint)
 
 
 def change(cx: Context, node: ast.AST, receiver: Expr, found: Method, args: Sequence[Expr]) -> bool:
@@ -523,11 +528,16 @@ def change(cx: Context, node: ast.AST, receiver: Expr, found: Method, args: Sequ
             node,
             "AB302",
             "this value belongs to state: build a new value and store it",
-            "self.t[k] = self.t.get(k, []) + [x] for lists; {**old, key: value} or old | {x} for dicts and sets",
+            _new_value_hint(kind),
         )
         return False
     if cx.everywhere and not is_multi(receiver):
-        cx.error(node, "AB412", "a single value is changed inside everywhere", "change it before or after")
+        cx.error(
+            node,
+            "AB412",
+            "a single value is changed inside everywhere",
+            "change it outside, with what ab.gather(ab.everywhere(...)) gives",
+        )
         return False
     if isinstance(receiver, Local) and found.receiver is not None and cx.env is not None:
         var = cx.env.get(receiver.name)
@@ -539,6 +549,17 @@ def change(cx: Context, node: ast.AST, receiver: Expr, found: Method, args: Sequ
         if var is not None:
             cx.env[receiver.name] = Var(var.type, var.multi, True)
     return True
+
+
+def _new_value_hint(kind: Type) -> str:
+    match kind:
+        case List():
+            return "self.t[k] = self.t.get(k, []) + [x]"
+        case Dict():
+            return "self.t[k] = old | {key: value}"
+        case Set():
+            return "self.t[k] = old | {x}"
+    return "write the entry of the state itself: self.m[i, j] = x, or change a copy: x = x.copy()"
 
 
 def _root_is_config(expr: Expr) -> bool:

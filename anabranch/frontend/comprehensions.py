@@ -91,6 +91,7 @@ def bind_target(cx: Context, target: ast.expr, source: Expr, order_free: bool = 
     """Declare the variables of a loop over `source`."""
     if isinstance(source.type, Optional):
         expressions.maybe_none(cx, target, source)
+        return declare(cx, target, UNKNOWN)
     if isinstance(source.type, Set) and not order_free:
         cx.error(
             target,
@@ -124,7 +125,9 @@ def declare(cx: Context, target: ast.expr, kind: Type, local: bool = False, mult
             cx.error(target, "AB206", f"{kind} is unpacked into {len(target.elts)} names", "name each element")
             kinds = [UNKNOWN] * len(target.elts)
         else:
-            element = _record_items(kind, len(target.elts))
+            element: list[Type] | None = [UNKNOWN] * len(target.elts)
+            if kind != UNKNOWN:
+                element = _record_items(kind, len(target.elts))
             if element is None:
                 cx.error(
                     target,

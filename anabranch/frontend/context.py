@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import linecache
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -63,6 +64,12 @@ class Context:
         span = self.span(node)
         self.unit.report.add(code, span, message, hint)
         return Const(None, UNKNOWN, span)
+
+    def source(self, span: Span) -> str:
+        """What the user wrote there."""
+        line = linecache.getline(span.file, span.line)
+        shown = line[span.column : span.end_column] if span.line == span.end_line else line[span.column :].rstrip()
+        return shown or "this value"
 
     def text(self, node: ast.AST) -> str:
         return ast.unparse(node)

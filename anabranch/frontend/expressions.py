@@ -278,13 +278,10 @@ def _self_attribute(cx: Context, node: ast.Attribute) -> Expr:
 
 
 def maybe_none(cx: Context, node: ast.AST, expr: Expr) -> Expr:
-    what = cx.text(node.value) if isinstance(node, ast.Attribute | ast.Subscript) else cx.text(node)
-    return cx.error(
-        node,
-        "AB211",
-        f"{what} may be None: its type is {expr.type}",
-        f"test it first: if {what} is None: ..., or give a default",
-    )
+    """`expr`, a part of `node`, may be None where a value is needed."""
+    what = cx.source(expr.span)
+    test = f"if {what} is None: ..." if what.isidentifier() else f"x = {what}; if x is None: ..."
+    return cx.error(node, "AB211", f"{what} may be None: its type is {expr.type}", f"test it first: {test}")
 
 
 def _subscript(cx: Context, node: ast.Subscript) -> Expr:
@@ -343,20 +340,14 @@ def _show(expr: Expr) -> str:
 def apply_binary(cx: Context, node: ast.AST, op: str, left: Expr, right: Expr) -> Expr:
     for operand in (left, right):
         if isinstance(operand.type, Optional) or operand.type == NONE:
-            what = operand.name if isinstance(operand, Local) and "." not in operand.name else "an operand"
-            return cx.error(
-                node,
-                "AB211",
-                f"{what} of '{op}' may be None: its type is {operand.type}",
-                "test it first: if x is None: ..., or give a default",
-            )
+            return maybe_none(cx, node, operand)
     found = binary(op, left.type, right.type, right.value if isinstance(right, Const) else None)
     if found is None:
         return cx.error(
             node,
             "AB206",
             f"'{op}' does not go with {left.type} and {right.type}",
-            f"convert one side, for example with {left.type}(...)",
+            "convert one side to the other's type",
         )
     return Apply(op, (left, right), found, cx.span(node))
 
@@ -365,6 +356,8 @@ def _unary(cx: Context, node: ast.UnaryOp) -> Expr:
     operand = lower(cx, node.operand)
     op = UNARY[type(node.op)]
     found = unary(op, operand.type)
+    if found is None and isinstance(operand.type, Optional):
+        return maybe_none(cx, node, operand)
     if found is None:
         return cx.error(node, "AB206", f"'{cx.text(node)[0]}' does not go with {operand.type}", "use a number")
     if op == "neg" and isinstance(operand, Const) and operand.type in (INT, FLOAT):

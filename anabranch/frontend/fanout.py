@@ -73,6 +73,9 @@ def _opaque(stmt: Stmt, numbering: Numbering, after: Live, aliased: set[str]) ->
         return all(_opaque(s, numbering, after, aliased) for body in bodies(stmt) for s in body)
     if isinstance(stmt, For):
         # What is live after the inner loop is at most what the outer body and its surroundings read.
+        start, _ = numbering.heads[id(stmt)]
+        if any(numbering.places[id(a)].number <= start for a in accesses((stmt,))):
+            return False  # its key is chosen outside: the message would be one of the outer loop's
         found = plan(stmt, numbering, after, aliased, "")
         if found is not None:
             return found.rows is None

@@ -67,7 +67,7 @@ def _check_type(edge: Edge, variable: Variable, report: Report) -> None:
             "AB207",
             edge.span,
             f"'{name}' is int on one path and float on another, and another place is reached here",
-            "write 0.0 instead of 0, or float(...)",
+            "write the number with a point (0.0), or float(...)",
         )
     elif not _mentions(kind, UNKNOWN) or not report.failed:
         report.add(
@@ -109,7 +109,7 @@ def _check_aliases(edge: Edge, groups: list[frozenset[str]], report: Report) -> 
                 "AB511",
                 edge.span,
                 f"'{shown(both[0])}' and '{shown(both[1])}' may be one value that is changed at another place",
-                f"make a copy: {shown(both[0])} = list({shown(both[1])})",
+                f"make a copy: {shown(both[0])} = {shown(both[1])}.copy()",
             )
 
 

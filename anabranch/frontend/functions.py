@@ -119,7 +119,10 @@ def bind(
     positional = names[: len(names) - len(given.kwonlyargs)]
     if len(args) > len(positional):
         cx.error(
-            node, "AB513", f"'{name}' takes {len(positional)} arguments, got {len(args)}", f"{name}({', '.join(names)})"
+            node,
+            "AB513",
+            f"'{name}' takes ({', '.join(positional)}), got {len(args)} arguments",
+            f"{name}({', '.join(names)})",
         )
         return None
     bound.update(zip(positional, args, strict=False))

@@ -21,8 +21,8 @@ from anabranch.graph.code import Body, Function
 from anabranch.graph.nodes import State
 from anabranch.graph.span import Span
 from anabranch.lang.distribution import Distribution
-from anabranch.lang.spec import EntrySpec, ProgramSpec, describe
-from anabranch.lang.types import NONE, UNKNOWN, Iter, Tuple, Type, UnsupportedType
+from anabranch.lang.spec import EntrySpec, ProgramSpec, StateSpec, describe
+from anabranch.lang.types import NONE, UNKNOWN, Iter, Tuple, Type, UnsupportedType, freeze
 from anabranch.lang.values import type_of
 
 
@@ -51,10 +51,11 @@ class Reading:
 def read_program(cls: Any, report: Report) -> Reading | None:
     """Read a class; None if there is nothing to read."""
     if not (isinstance(cls, type) and issubclass(cls, lang.Program)):
-        what = f"class {cls.__name__}" if isinstance(cls, type) else f"a {type(cls).__name__}"
-        raise TypeError(
-            f"a program is a class that derives from ab.Program, got {what}: write class {what.split()[-1]}(ab.Program)"
-        )
+        if isinstance(cls, type):
+            got, do = f"the class {cls.__name__}", f"write class {cls.__name__}(ab.Program)"
+        else:
+            got, do = repr(cls), "pass the class"
+        raise TypeError(f"a program is a class that derives from ab.Program, got {got}: {do}")
     try:
         source = read_class(cls)
     except NoSource as error:
@@ -72,7 +73,7 @@ def read_program(cls: Any, report: Report) -> Reading | None:
     states = _states(spec, source, report)
     broken = frozenset(p.where.partition(":")[2] for p in spec.problems if p.where.startswith("state:"))
     unit = Unit(spec, source, report, states, {}, source.methods(), broken)
-    unit.config.update(_configuration(unit))
+    unit.config.update({name: freeze(kind) for name, kind in _configuration(unit).items()})
     entries = tuple(_entries(unit))
     _check_use(unit, entries, span)
     return Reading(unit, entries, span)
@@ -121,7 +122,7 @@ def _check_method(source: Source, node: Definition, report: Report) -> None:
             report.add(
                 "AB901",
                 span,
-                "ab.every is reserved: not yet",
+                "ab.every is reserved: not yet available",
                 "call the entry from outside, with the time as a parameter",
             )
         else:
@@ -175,12 +176,19 @@ def _states(spec: ProgramSpec, source: Source, report: Report) -> Mapping[str, S
                 "AB210",
                 span,
                 f"'{name}' needs a template: nothing says what {each.cls.__name__} it starts from",
-                f"set it in __init__: self.{name} = ab.{each.cls.__name__}{_TEMPLATES.get(each.cls, '(...)')}",
+                f"set it in __init__: self.{name} = {_template_hint(each)}",
             )
     return found
 
 
-_TEMPLATES = {lang.Value: "(0)", lang.DenseVector: ".zeros(8)", lang.DenseMatrix: ".zeros(8, 8)"}
+_TEMPLATES = {lang.Value: "({})", lang.DenseVector: ".zeros(8)", lang.DenseMatrix: ".zeros(8, 8)"}
+_EXAMPLES = {"int": "0", "float": "0.0", "str": "''", "bool": "False", "bytes": "b''"}
+
+
+def _template_hint(spec: StateSpec) -> str:
+    prefix = "ab." if spec.cls in _TEMPLATES else ""
+    text = _TEMPLATES.get(spec.cls, "(...)").replace("{}", _EXAMPLES.get(str(spec.value), "..."))
+    return f"{prefix}{spec.cls.__name__}{text}"
 
 
 def _needs_template(cls: type) -> bool:

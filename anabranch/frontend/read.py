@@ -43,7 +43,9 @@ def head_of(file: str, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionD
 
 
 def read_class(cls: type) -> Source:
-    codes = [f.__code__ for f in map(plain_function, vars(cls).values()) if f is not None]
+    functions = [f for f in map(plain_function, vars(cls).values()) if f is not None]
+    own = [f for f in functions if f.__module__ == cls.__module__ and f.__qualname__.startswith(cls.__qualname__ + ".")]
+    codes = [f.__code__ for f in own]
     file = codes[0].co_filename if codes else _class_file(cls)
     tree = parse_file(file)
     found = [node for name, node in _definitions(tree) if name == cls.__qualname__ and isinstance(node, ast.ClassDef)]
@@ -87,7 +89,11 @@ def plain_function(attribute: Any) -> FunctionType | None:
         attribute = attribute.__wrapped__
     if isinstance(attribute, staticmethod | classmethod):
         attribute = attribute.__func__
-    return attribute if isinstance(attribute, FunctionType) else None
+    if not isinstance(attribute, FunctionType):
+        return None
+    # A decorator from another file must not lead there.
+    function = inspect.unwrap(attribute)
+    return function if isinstance(function, FunctionType) else attribute
 
 
 def _class_file(cls: type) -> str:

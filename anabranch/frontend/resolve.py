@@ -52,6 +52,14 @@ def ours(cx: Context, node: ast.expr) -> str | None:
     return _OURS.get(id(static(cx, node)))
 
 
+def not_yet_hint(name: str) -> str:
+    return {
+        "random": "take the random number as a parameter",
+        "stale": "read the state itself",
+        "every": "call the entry from outside, with the time as a parameter",
+    }.get(name, "leave it out for now")
+
+
 def not_yet(value: Any) -> str | None:
     return value.name if isinstance(value, NotYet) else None
 
@@ -98,7 +106,7 @@ def constant(cx: Context, node: ast.expr, value: Any) -> Expr:
         return cx.error(node, "AB306", f"'{text}' is not defined", "check the name")
     later = not_yet(value)
     if later is not None:
-        return cx.error(node, "AB901", f"ab.{later} is reserved: not yet", "leave it out for now")
+        return cx.error(node, "AB901", f"ab.{later} is reserved: not yet available", not_yet_hint(later))
     if is_exception(value):
         return Const(value, Fault(value.__name__), cx.span(node))
     if callable(value) or isinstance(value, ModuleType):
@@ -109,7 +117,7 @@ def constant(cx: Context, node: ast.expr, value: Any) -> Expr:
         return cx.error(
             node, "AB204", f"the global '{text}' is no value: {error}", "make it configuration or use ab.pure"
         )
-    if is_mutable(kind):
+    if is_mutable(kind) and cx.frame.kind != "init":
         return cx.error(
             node,
             "AB510",

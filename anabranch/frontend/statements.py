@@ -262,7 +262,7 @@ def _check_result(cx: Context, node: ast.Return, value: Expr) -> None:
             where,
             "AB206",
             f"the entry promises {wanted} and returns {value.type}",
-            f"return a {wanted}, or change the annotation",
+            f"return {wanted}, or change the annotation",
         )
     elif cx.depends_locally(value) or (cx.control and wanted != NONE):
         accesses.warn_local(cx, where, "a local read of partial state reaches the result")

@@ -131,7 +131,7 @@ def _setdefault(state: State, args: Sequence[Type]) -> Type | None:
 def _row(state: State, args: Sequence[Type]) -> Use | Misuse:
     key = state.key
     if not isinstance(key, Tuple) or len(key.items) < 2 or len(args) != 1 or not accepts(key.items[0], args[0]):
-        return Misuse("a table with tuple keys and the first component of a key")
+        return Misuse("the first component of a key, on a table with tuple keys")
     rest = key.items[1] if len(key.items) == 2 else Tuple(key.items[1:])
     return Use(freeze(Dict(rest, state.value or UNKNOWN)), False, key=0)
 

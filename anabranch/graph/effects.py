@@ -38,7 +38,10 @@ def _changed(expr: Expr) -> Iterator[Expr]:
         elif expr.op == "procedure":
             yield from (a for a in expr.args[1:] if is_mutable(a.type) or isinstance(a.type, Iter))
         elif expr.op == "call":
-            yield from (a for a in expr.args[1:] if isinstance(a.type, Iter))
+            yield from (a for a in expr.args[1:] if isinstance(a, Local) and isinstance(a.type, Iter))
+    if isinstance(expr, Comprehension):
+        # Running over an iterator that has a name uses it up.
+        yield from (c.source for c in expr.clauses if isinstance(c.source, Local) and isinstance(c.source.type, Iter))
     for inner in operands(expr):
         yield from _changed(inner)
 
@@ -67,9 +70,7 @@ def _roots(expr: Expr) -> Iterator[str]:
                 yield from _roots(arg)
         case Apply("call", (_, *args)):
             # list(xs) is a new list; only what it holds may be shared.
-            yield from (n for a in args if isinstance(a.type, Iter) or _holds_mutable(a.type) for n in _roots(a))
+            yield from (n for a in args if _holds_mutable(a.type) for n in _roots(a))
         case Apply("function" | "procedure" | "tuple" | "list" | "dict", args):
             for arg in args:
                 yield from _roots(arg)
-        case Comprehension(_, _, clauses):
-            yield from (n for c in clauses if isinstance(c.source.type, Iter) for n in _roots(c.source))

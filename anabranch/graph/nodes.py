@@ -49,7 +49,10 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A declared field; `type` is the text of its state type. `axis` says what a key of a partitioned state names: an entry, or a row or column of it."""
+    """A declared field; `type` is the text of its state type.
+
+    `axis` says what a key of a partitioned state names: an entry, or a row or column of it.
+    """
 
     name: str
     distribution: Distribution

@@ -44,10 +44,18 @@ def _closed(kind: str, *names: str) -> Callable[[type[T]], type[T]]:
 
 @_closed(
     "list", "append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse",
-    "__setitem__", "__delitem__", "__iadd__", "__imul__",
+    "__setitem__", "__delitem__",
 )  # fmt: skip
 class FrozenList(list[T]):
+    """`xs += ys` makes a new list, so that `table[k] += [x]` is a read and a store."""
+
     __slots__ = ()
+
+    def __iadd__(self, other: list[T]) -> list[T]:  # type: ignore[misc, override]
+        return list(self) + other
+
+    def __imul__(self, times: int) -> list[T]:  # type: ignore[misc, override]
+        return list(self) * times
 
     def __copy__(self) -> list[T]:
         return list(self)
@@ -60,10 +68,13 @@ class FrozenList(list[T]):
 
 
 @_closed(
-    "dict", "pop", "popitem", "clear", "update", "setdefault", "__setitem__", "__delitem__", "__ior__",
+    "dict", "pop", "popitem", "clear", "update", "setdefault", "__setitem__", "__delitem__",
 )  # fmt: skip
 class FrozenDict(dict[K, V]):
     __slots__ = ()
+
+    def __ior__(self, other: dict[K, V]) -> dict[K, V]:  # type: ignore[misc, override]
+        return dict(self) | other
 
     def __copy__(self) -> dict[K, V]:
         return dict(self)
@@ -77,10 +88,22 @@ class FrozenDict(dict[K, V]):
 
 @_closed(
     "set", "add", "remove", "discard", "pop", "clear", "update", "intersection_update", "difference_update",
-    "symmetric_difference_update", "__iand__", "__ior__", "__isub__", "__ixor__",
+    "symmetric_difference_update",
 )  # fmt: skip
 class FrozenSet(set[T]):
     __slots__ = ()
+
+    def __iand__(self, other: set[T]) -> set[T]:  # type: ignore[misc, override]
+        return set(self) & other
+
+    def __ior__(self, other: set[T]) -> set[T]:  # type: ignore[misc, override]
+        return set(self) | other
+
+    def __isub__(self, other: set[T]) -> set[T]:  # type: ignore[misc, override]
+        return set(self) - other
+
+    def __ixor__(self, other: set[T]) -> set[T]:  # type: ignore[misc, override]
+        return set(self) ^ other
 
     def __repr__(self) -> str:
         return repr(set(self))

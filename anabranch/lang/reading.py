@@ -108,7 +108,8 @@ class _Reader:
             message, _, hint = str(error).partition(": ")
             self.problem("AB204", where, message, hint or "use a value type")
         except RecursionError:
-            self.problem("AB204", where, f"{annotation!r} contains itself", "a record has no Arrow type then")
+            hint = "keep the parts under keys of their own in a Table"
+            self.problem("AB204", where, f"{annotation!r} contains itself", hint)
         return None
 
     # -- fields -------------------------------------------------------------------------------------------------
@@ -269,7 +270,7 @@ class _Reader:
                     "AB113",
                     where,
                     f"the default of {p.name} does not fit its type: {error}",
-                    f"give a value of type {t}",
+                    f"give a value of type {t}{' or annotate | None' if default is None else ''}",
                 )
         return Parameter(p.name, t, default, has_default)
 

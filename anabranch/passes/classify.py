@@ -31,11 +31,11 @@ def _walk(tasks: dict[str, Task], leaving: dict[str, list[Flow]], path: list[Tas
     for flow in leaving[here.name]:
         task = tasks[flow.target]
         if task in path:
-            return f"a loop comes back {_at(task)}"
+            return f"a loop comes back {_to(task)}"
         if task.where in (Where.KEY, Where.HERE):
             for before in path:
                 if before.where is task.where and before.number == task.number:
-                    return f"it comes back {_at(task)} after it was {_at(here)}"
+                    return f"it comes back {_to(task)} after it was {_at(here)}"
         for before in path:
             both = sorted(set(before.states) & set(task.states))
             if both:
@@ -74,6 +74,10 @@ def _reached(tasks: dict[str, Task], leaving: dict[str, list[Flow]], start: str)
             found.add(name)
             todo += [f.target for f in leaving[name]]
     return found
+
+
+def _to(task: Task) -> str:
+    return f"to {task.key}" if task.where is Where.KEY else _at(task)
 
 
 def _at(task: Task) -> str:

@@ -170,7 +170,7 @@ def test_every_problem_has_its_code() -> None:
         ("AB201", "state:d"),
         ("AB202", "state:e"),
         ("AB203", "state:f"),
-        ("AB201", "state:g"),
+        ("AB901", "state:g"),
         ("AB204", "state:h"),
         ("AB204", "state:i"),
         ("AB204", "class"),

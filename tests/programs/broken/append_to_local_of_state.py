@@ -14,5 +14,5 @@ class History(ab.Program):
 
     def forget(self, user: str) -> None:
         pages = self.visits[user]
-        pages += ["-"]  #! AB302
+        pages.extend(["-"])  #! AB302
         self.visits[user] = pages
