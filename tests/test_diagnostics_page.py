@@ -139,7 +139,6 @@ def test_the_repair_is_clean(code: str, load: Callable[[str], type[ab.Program]])
     program()
 
 
-@pytest.mark.xfail(raises=NotImplementedError, reason="the reserved name raises before there is a class to check")
 def test_every_as_a_decorator_is_reported(load: Callable[[str], type[ab.Program]]) -> None:
     program = load(
         """

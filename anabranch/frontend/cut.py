@@ -167,10 +167,11 @@ class Cutter:
         return len(self.edges) - 1
 
     def desugared(self, loop: For) -> Body:
-        """A loop that is left in the middle keeps its place in a variable."""
+        """A loop that is left in the middle keeps its position in a variable."""
         known = self._loops.get(id(loop))
         if known is None:
             known = self._loops[id(loop)] = _as_while(loop, self._number(loop))
+            self.numbering.heads[id(known[-1])] = self.numbering.heads[id(loop)]
         return known
 
     def plan(self, loop: For, after: Live) -> FanOut | None:
@@ -231,6 +232,7 @@ class Writer:
     cutter: Cutter
     task: Draft
     fan: bool = False
+    around: tuple[int, ...] = ()  # the last value numbers before each loop that is being written around
 
     @property
     def place(self) -> Place:
@@ -268,9 +270,9 @@ class Writer:
         stmt = cell.stmt
         match stmt:
             case Access():
-                place = self.cutter.numbering.places[id(stmt)]
-                if place == self.place:
+                if self._is_here(stmt, self.around):
                     return [stmt], True
+                place = self.cutter.numbering.places[id(stmt)]
                 return [self._send(cell, place, stmt.key, stmt.span)], False
             case Gather():
                 return [self._gather(cell, stmt)], False
@@ -288,10 +290,19 @@ class Writer:
                 return self._loop(cell, stmt, inside)
         return [stmt], True
 
+    def _is_here(self, access: Access, around: tuple[int, ...]) -> bool:
+        """Does it happen at this task's place? A key that a loop chooses anew in each iteration is never the same."""
+        place = self.cutter.numbering.places[id(access)]
+        return place == self.place and not (around and place.number > around[0])
+
+    def _entering(self, loop: For | While) -> tuple[int, ...]:
+        head = self.cutter.numbering.heads.get(id(loop))  # a loop over collected iterations has none, and no accesses
+        return self.around if head is None else (*self.around, head[0])
+
     def _uncut(self, stmt: Stmt, inside: Jumps | None) -> bool:
         """Does all of a statement happen in this task?"""
-        numbering = self.cutter.numbering
-        if gathers((stmt,)) or any(numbering.places[id(a)] != self.place for a in accesses((stmt,))):
+        around = self._entering(stmt) if isinstance(stmt, For | While) else self.around
+        if gathers((stmt,)) or not all(self._is_here(a, around) for a in accesses((stmt,))):
             return False
         if inside is None and any(escapes((stmt,))):
             return False
@@ -321,15 +332,17 @@ class Writer:
                 return self._fan_out(cell, stmt, fan)
             if transparent(stmt, numbering, live, aliased):
                 jumps = Jumps(after, None)
-                kept, self.fan = self.fan, True
+                kept, self.fan, self.around = (self.fan, self.around), True, self._entering(stmt)
                 body, _ = self.block(stmt.body, None, jumps, jumps)
-                self.fan = kept
+                self.fan, self.around = kept
                 return [For(stmt.target, stmt.source, tuple(body), (), stmt.span)], True
         if isinstance(stmt, For):
             # The loop is left in the middle: from here on its position is a variable like others.
             return self.block(self.cutter.desugared(stmt), after, cell.loop, inside)
         jumps = self.cutter.jumps.setdefault(id(cell), Jumps(after, cell))
+        outer, self.around = self.around, self._entering(stmt)
         written, _ = self.block(stmt.body, cell, jumps, jumps)
+        self.around = outer
         orelse, else_falls = self.block(stmt.orelse, after, cell.loop, inside)
         falls = else_falls or any(isinstance(s, Break) for s in escapes(tuple(written)))
         if isinstance(stmt.test, Const) and stmt.test.value:
@@ -360,9 +373,9 @@ class Writer:
             first = cutter.cells.at(body, 0, after, cell.loop)
             live = dict(cutter.cells.live(first))
             cutter.collectors[id(end)] = cutter.task(first, NOWHERE, None, live, stmt.span)
-        kept, self.fan = self.fan, True
+        kept, self.fan, self.around = (self.fan, self.around), True, self._entering(stmt)
         remote, falls = self.block(fan.remote, end, None, None)
-        self.fan = kept
+        self.fan, self.around = kept
         if falls:
             remote += self._contribute(end)
         loop = For(stmt.target, stmt.source, (*fan.local, *remote), (), stmt.span, fan=True)

@@ -39,6 +39,7 @@ class DenseMatrix:
     # -- reading ------------------------------------------------------------------------------------------------
 
     @property
+    @reading
     def shape(self) -> tuple[int, int]:
         rows, columns = self._data.shape
         return rows, columns

@@ -41,11 +41,21 @@ class NotYet:
         return f"ab.{self.name}"
 
 
+class NotYetMark(NotYet):
+    """A decorator that is not available yet: it marks the method, so that the class can be made and the mark told."""
+
+    def __call__(self, *args: Any, **kwargs: object) -> Any:
+        if len(args) == 1 and callable(args[0]):
+            args[0].__anabranch_later__ = self
+            return args[0]
+        return lambda method: self(method)
+
+
 # Any, so that type checkers let programs name them; using them raises, and `check` reports them.
 Timeline: Any = NotYet("Timeline")
 Time: Any = NotYet("Time")
 Vertex: Any = NotYet("Vertex")
 Feed: Any = NotYet("Feed")
-every: Any = NotYet("every")
+every: Any = NotYetMark("every")
 random: Any = NotYet("random")
 stale: Any = NotYet("stale")

@@ -227,6 +227,9 @@ class _Reader:
 
     def _entry(self, owner: type, name: str, function: Callable[..., Any]) -> None:
         where = f"entry:{name}"
+        later = getattr(function, "__anabranch_later__", None)
+        if later is not None:
+            self.problem("AB901", where, later.message, "call the entry from outside, with the time as a parameter")
         if name in RESERVED:
             self.problem("AB107", where, f"{name} is reserved for running programs", "rename the entry")
         raw = dict(getattr(function, "__annotations__", {}))

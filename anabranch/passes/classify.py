@@ -6,6 +6,7 @@ place it has left. The reason is told in the user's words.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 from anabranch.graph.nodes import Entry, Flow, Graph, Task, Where
@@ -17,63 +18,60 @@ def classify(graph: Graph) -> Graph:
 
 
 def _reason(graph: Graph, entry: Entry) -> str | None:
-    tasks = {t.name: t for t in graph.tasks if t.entry == entry.name}
-    leaving: dict[str, list[Flow]] = {name: [] for name in tasks}
-    for flow in graph.flows:
-        if flow.source in tasks:
-            leaving[flow.source].append(flow)
-    return _walk(tasks, leaving, [tasks[entry.start]]) or _beside(tasks, leaving)
+    tasks = [t for t in graph.tasks if t.entry == entry.name]
+    leaving = {t.name: [f for f in graph.flows if f.source == t.name] for t in tasks}
+    after = {t.name: _reached([f.target for f in leaving[t.name]], leaving) for t in tasks}
+    return _comes_back(tasks, after) or _visits_again(tasks, after) or _beside(tasks, leaving)
 
 
-def _walk(tasks: dict[str, Task], leaving: dict[str, list[Flow]], path: list[Task]) -> str | None:
-    """Follow every way through the entry; `path` is the way so far."""
-    here = path[-1]
-    for flow in leaving[here.name]:
-        task = tasks[flow.target]
-        if task in path:
-            return f"a loop comes back {_to(task)}"
-        if task.where in (Where.KEY, Where.HERE):
-            for before in path:
-                if before.where is task.where and before.number == task.number:
-                    return f"it comes back {_to(task)} after it was {_at(here)}"
-        for before in path:
-            both = sorted(set(before.states) & set(task.states))
-            if both:
-                return f"it visits {both[0]} {_at(before)} and again {_at(task)}"
-        found = _walk(tasks, leaving, [*path, task])
-        if found is not None:
-            return found
-    return None
-
-
-def _beside(tasks: dict[str, Task], leaving: dict[str, list[Flow]]) -> str | None:
-    """A fan-out does not end its task: what else the task starts must not meet the states of the iterations."""
-    for flows in leaving.values():
-        for flow in flows:
-            if not flow.each:
-                continue
-            own = _reached(tasks, leaving, flow.target)
-            for other in flows:
-                if other is flow:
-                    continue
-                for name in _reached(tasks, leaving, other.target) - own:
-                    for mine in own - _reached(tasks, leaving, other.target):
-                        both = sorted(set(tasks[name].states) & set(tasks[mine].states))
-                        if both:
-                            where = f"{_at(tasks[mine])} and the entry visits it again {_at(tasks[name])}"
-                            return f"a loop visits {both[0]} {where}"
-    return None
-
-
-def _reached(tasks: dict[str, Task], leaving: dict[str, list[Flow]], start: str) -> set[str]:
+def _reached(starts: list[str], leaving: dict[str, list[Flow]]) -> set[str]:
+    """The tasks that a row may get to from here, these included."""
     found: set[str] = set()
-    todo = [start]
+    todo = list(starts)
     while todo:
         name = todo.pop()
         if name not in found:
             found.add(name)
             todo += [f.target for f in leaving[name]]
     return found
+
+
+def _comes_back(tasks: list[Task], after: dict[str, set[str]]) -> str | None:
+    for task in sorted(tasks, key=lambda t: t.where is Where.NOWHERE):
+        if task.name in after[task.name]:
+            return f"a loop comes back {_to(task)}"
+    for task in tasks:
+        for before in tasks:
+            same = before.where is task.where and before.number == task.number
+            if same and task.where in (Where.KEY, Where.HERE) and task.name in after[before.name]:
+                between = next(t for t in tasks if t.name in after[before.name] and task.name in after[t.name])
+                return f"it comes back {_to(task)} after it was {_at(between)}"
+    return None
+
+
+def _visits_again(tasks: list[Task], after: dict[str, set[str]]) -> str | None:
+    for task in tasks:
+        for before in tasks:
+            both = sorted(set(before.states) & set(task.states))
+            if both and task.name in after[before.name]:
+                return f"it visits {both[0]} {_at(before)} and again {_at(task)}"
+    return None
+
+
+def _beside(tasks: list[Task], leaving: dict[str, list[Flow]]) -> str | None:
+    """A fan-out does not end its task: what else the task starts must not meet the states of the iterations."""
+    by_name = {t.name: t for t in tasks}
+    for flows in leaving.values():
+        for flow in (f for f in flows if f.each):
+            own = _reached([flow.target], leaving)
+            for other in (f for f in flows if f is not flow):
+                others = _reached([other.target], leaving)
+                for mine, name in itertools.product(sorted(own - others), sorted(others - own)):
+                    both = sorted(set(by_name[mine].states) & set(by_name[name].states))
+                    if both:
+                        where = f"{_at(by_name[mine])} and the entry visits it again {_at(by_name[name])}"
+                        return f"a loop visits {both[0]} {where}"
+    return None
 
 
 def _to(task: Task) -> str:

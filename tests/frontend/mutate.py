@@ -12,7 +12,7 @@ import linecache
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from types import ModuleType
@@ -103,7 +103,7 @@ class Mutator:
         """Where to change something: mostly a method, sometimes the class or what stands beside it."""
         methods = [n for p in self.programs for n in p.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
         beside = [n for n in self.tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef) and n not in self.programs]
-        kinds: list[tuple[int, list[Region]]] = [(82, methods), (12, self.programs), (6, beside)]  # type: ignore[list-item]
+        kinds: list[tuple[int, Sequence[Region]]] = [(82, methods), (12, self.programs), (6, beside)]
         regions = self.choices.weighted([(w, r) for w, r in kinds if r] or [(1, [])])
         return self.choices.choose(regions) if regions else None
 
@@ -124,7 +124,12 @@ class Mutator:
 
     def attribute(self) -> str:
         """The text of an attribute of the program: a state, a setting, a method, or none of these."""
-        found = {n.target.id for p in self.programs for n in p.body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)}
+        found = {
+            n.target.id
+            for p in self.programs
+            for n in p.body
+            if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
+        }
         if self.choices.chance(40):
             found |= {n.name for p in self.programs for n in p.body if isinstance(n, ast.FunctionDef)}
             found |= {n.attr for p in self.programs for n in ast.walk(p) if isinstance(n, ast.Attribute)}
@@ -223,7 +228,11 @@ def replace_by_template(m: Mutator, region: Region) -> bool:
 
 
 def swap_operands(m: Mutator, region: Region) -> bool:
-    found = [n for n in ast.walk(region) if isinstance(n, ast.BinOp | ast.Compare | ast.Call | ast.BoolOp | ast.Subscript | ast.IfExp)]
+    found = [
+        n
+        for n in ast.walk(region)
+        if isinstance(n, ast.BinOp | ast.Compare | ast.Call | ast.BoolOp | ast.Subscript | ast.IfExp)
+    ]
     if not found:
         return False
     match m.choices.choose(found):
@@ -243,7 +252,9 @@ def swap_operands(m: Mutator, region: Region) -> bool:
 
 
 def change_operator(m: Mutator, region: Region) -> bool:
-    found = [n for n in ast.walk(region) if isinstance(n, ast.BinOp | ast.AugAssign | ast.UnaryOp | ast.Compare | ast.BoolOp)]
+    found = [
+        n for n in ast.walk(region) if isinstance(n, ast.BinOp | ast.AugAssign | ast.UnaryOp | ast.Compare | ast.BoolOp)
+    ]
     if not found:
         return False
     match m.choices.choose(found):
@@ -402,7 +413,12 @@ def insert_statement(m: Mutator, region: Region) -> bool:
 
 def unwrap_statement(m: Mutator, region: Region) -> bool:
     """A compound statement's body in its place."""
-    found = [(b, i) for b in m.blocks(region) for i, s in enumerate(b) if isinstance(s, ast.If | ast.For | ast.While | ast.Try)]
+    found = [
+        (b, i)
+        for b in m.blocks(region)
+        for i, s in enumerate(b)
+        if isinstance(s, ast.If | ast.For | ast.While | ast.Try)
+    ]
     if not found:
         return False
     block, i = m.choices.choose(found)
@@ -412,7 +428,11 @@ def unwrap_statement(m: Mutator, region: Region) -> bool:
 
 def use_state_in(m: Mutator, region: Region) -> bool:
     """A condition, loop source or target that reaches state."""
-    found = [n for n in ast.walk(region) if isinstance(n, ast.If | ast.While | ast.For | ast.Assign | ast.Return | ast.AugAssign)]
+    found = [
+        n
+        for n in ast.walk(region)
+        if isinstance(n, ast.If | ast.While | ast.For | ast.Assign | ast.Return | ast.AugAssign)
+    ]
     if not found:
         return False
     try:
@@ -450,7 +470,10 @@ def rename(m: Mutator, region: Region) -> bool:
     found = [n for n in ast.walk(region) if isinstance(n, ast.Name | ast.arg)]
     if not found:
         return False
-    node, new = m.choices.choose(found), m.choices.choose((m.name(), m.name(), "sum", "len", "ab", "self", "print", "_x", "list"))
+    node, new = (
+        m.choices.choose(found),
+        m.choices.choose((m.name(), m.name(), "sum", "len", "ab", "self", "print", "_x", "list")),
+    )
     old = node.id if isinstance(node, ast.Name) else node.arg
     for each in found if m.choices.chance(60) else [node]:
         if isinstance(each, ast.Name) and each.id == old:
@@ -461,7 +484,9 @@ def rename(m: Mutator, region: Region) -> bool:
 
 
 def change_annotation(m: Mutator, region: Region) -> bool:
-    found = [n for n in ast.walk(region) if isinstance(n, ast.arg | ast.AnnAssign | ast.FunctionDef | ast.AsyncFunctionDef)]
+    found = [
+        n for n in ast.walk(region) if isinstance(n, ast.arg | ast.AnnAssign | ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
     if not found:
         return False
     node = m.choices.choose(found)
@@ -493,7 +518,9 @@ def annotate(m: Mutator, region: Region) -> bool:
     assert isinstance(old, ast.Assign)
     simple = int(isinstance(old.targets[0], ast.Name))
     value = None if m.choices.chance(20) else old.value
-    block[i] = ast.AnnAssign(target=old.targets[0], annotation=_expr(m.choices.choose(TYPES)), value=value, simple=simple)  # type: ignore[arg-type]
+    block[i] = ast.AnnAssign(
+        target=old.targets[0], annotation=_expr(m.choices.choose(TYPES)), value=value, simple=simple
+    )  # type: ignore[arg-type]
     return True
 
 
@@ -525,7 +552,9 @@ def change_signature(m: Mutator, region: Region) -> bool:
         case 7 if args.args:
             m.choices.choose(args.args).arg = m.choices.choose(("this", "_x", "state", "many", "ab", "int"))
         case 8:
-            node.name = m.choices.choose(("__init__", "_helper", "state", "many", "items", "__call__", "__len__", "__new__", "_", "entries"))
+            node.name = m.choices.choose(
+                ("__init__", "_helper", "state", "many", "items", "__call__", "__len__", "__new__", "_", "entries")
+            )
         case _:
             args.args.append(extra)
     return True
@@ -540,12 +569,15 @@ def decorate(m: Mutator, region: Region) -> bool:
 
 
 def make_async(m: Mutator, region: Region) -> bool:
-    found = [(b, i) for b in m.blocks(m.tree) for i, s in enumerate(b) if isinstance(s, ast.FunctionDef | ast.For | ast.With)]
+    found = [
+        (b, i) for b in m.blocks(m.tree) for i, s in enumerate(b) if isinstance(s, ast.FunctionDef | ast.For | ast.With)
+    ]
     if not found:
         return False
     block, i = m.choices.choose(found)
     old = block[i]
-    kind = {ast.FunctionDef: ast.AsyncFunctionDef, ast.For: ast.AsyncFor, ast.With: ast.AsyncWith}[type(old)]  # type: ignore[index]
+    kinds = {ast.FunctionDef: ast.AsyncFunctionDef, ast.For: ast.AsyncFor, ast.With: ast.AsyncWith}
+    kind = kinds[type(old)]  # type: ignore[index]
     block[i] = ast.copy_location(kind(**dict(ast.iter_fields(old))), old)
     return True
 
@@ -558,11 +590,30 @@ def change_class(m: Mutator, region: Region) -> bool:
     match m.choices.integer(0, 3):
         case 0:
             node.bases.append(_expr(m.choices.choose(("object", "dict", "Exception", "Mixin"))))
-            m.tree.body.insert(m.tree.body.index(node) if node in m.tree.body else 0, ast.parse("class Mixin:\n    def mixed(self, a: int) -> int:\n        return a").body[0])
+            m.tree.body.insert(
+                m.tree.body.index(node) if node in m.tree.body else 0,
+                ast.parse("class Mixin:\n    def mixed(self, a: int) -> int:\n        return a").body[0],
+            )
         case 1:
-            node.body.insert(0, ast.parse(m.choices.choose(("__slots__ = ('a',)", "__slots__ = ()", "'text'", "__module__ = 'nowhere'", "__qualname__ = 'Q'", "__annotations__ = {}"))).body[0])
+            node.body.insert(
+                0,
+                ast.parse(
+                    m.choices.choose(
+                        (
+                            "__slots__ = ('a',)",
+                            "__slots__ = ()",
+                            "'text'",
+                            "__module__ = 'nowhere'",
+                            "__qualname__ = 'Q'",
+                            "__annotations__ = {}",
+                        )
+                    )
+                ).body[0],
+            )
         case 2:
-            node.decorator_list.append(_expr(m.choices.choose(("staticmethod", "dataclass", "(lambda c: c)", "ab.pure", "repr"))))
+            node.decorator_list.append(
+                _expr(m.choices.choose(("staticmethod", "dataclass", "(lambda c: c)", "ab.pure", "repr")))
+            )
         case _:
             node.name = m.choices.choose(("P", "Table", "int", "_P", "ab"))
     return True
@@ -605,12 +656,17 @@ CONSTANTS = (
 ATOMS = (
     *CONSTANTS,
     *(
-        "[] {} () set() [1] (1,) {1} {'a':1} {**{}} [*[]] self ab print open eval __import__ len sum max int float str list dict "
-        "tuple type object Exception ValueError NotImplemented __name__ __class__ __debug__ math undefined_name ab.Table ab.pure "
-        "ab.everywhere ab.gather ab.Vector ab.Vector() ab.Vector({1:2.0}) ab.DenseVector([1.0]) ab.Table() ab.add ab.random() "
-        "super() super().__init__() self.__class__ self.__dict__ self.entries range(3) range(0) range(10,0,-1) ''.join [].append "
+        "[] {} () set() [1] (1,) {1} {'a':1} {**{}} [*[]] self ab "
+        "print open eval __import__ len sum max int float str list dict "
+        "tuple type object Exception ValueError NotImplemented "
+        "__name__ __class__ __debug__ math undefined_name ab.Table ab.pure "
+        "ab.everywhere ab.gather ab.Vector ab.Vector() "
+        "ab.Vector({1:2.0}) ab.DenseVector([1.0]) ab.Table() ab.add ab.random() "
+        "super() super().__init__() self.__class__ self.__dict__ self.entries "
+        "range(3) range(0) range(10,0,-1) ''.join [].append "
         "iter([]) object() lambda:0 type(self) int('1') str(1) [[]] [None] [(),()] {():()} [[1],[2.0]] {1:'a',2:'b'} "
-        "self.state.x self.__init__ float('nan') divmod(7,2) slice(1,2) frozenset() bytes(3) memoryview(b'') complex(1,2)"
+        "self.state.x self.__init__ float('nan') divmod(7,2) "
+        "slice(1,2) frozenset() bytes(3) memoryview(b'') complex(1,2)"
     ).split(),
     "(lambda: 0)",
     "(yield)",
@@ -1044,8 +1100,10 @@ STATEMENTS = (
     "match $e:\n    case int(a) | float(a):\n        $n = a\n    case str() as a if a:\n        pass",
     "match $e:\n    case $n(a, b=1):\n        $n = a\n    case object(x=a):\n        pass",
     "match $n:\n    case ValueError(args=a):\n        pass\n    case undefined_name():\n        pass",
-    "match $e:\n    case ab.Vector():\n        pass\n    case ab.nothing:\n        pass\n    case self.x:\n        pass",
-    "match $e, $e:\n    case a, b if a == b:\n        return $e\n    case [*_]:\n        pass\n    case $n:\n        pass",
+    "match $e:\n    case ab.Vector():\n        pass\n    case ab.nothing:\n        pass"
+    "\n    case self.x:\n        pass",
+    "match $e, $e:\n    case a, b if a == b:\n        return $e\n    case [*_]:\n        pass"
+    "\n    case $n:\n        pass",
     "match $s[$n]:\n    case 0:\n        $s[$n] = 1\n    case $n if $s[$n]:\n        pass",
     "match $e:\n    case -1 | 1.5 | 1+2j | b'a' | True:\n        pass",
     "match $e:\n    case [[a], {'b': [b, *_]}]:\n        pass\n    case (1 | 2) as c:\n        pass",
@@ -1114,12 +1172,16 @@ WRAPPERS = (
 
 TYPES = (
     "int", "float", "str", "bool", "bytes", "None", "object", "list", "dict", "set", "tuple", "list[int]", "list[str]",
-    "list[float]", "list[list[int]]", "dict[str, int]", "dict[int, list[str]]", "set[int]", "set[str]", "tuple[int, str]",
+    "list[float]", "list[list[int]]", "dict[str, int]",
+    "dict[int, list[str]]", "set[int]", "set[str]", "tuple[int, str]",
     "tuple[int, ...]", "tuple[()]", "int | None", "str | None", "int | str", "list[int] | None", "list[int | None]",
     "'int'", "'undefined'", "'list[int'", "''", "...", "1", "int or str", "type", "complex", "callable", "ab.Vector",
-    "ab.DenseVector", "ab.Table", "ab.Table[str, int]", "ab.Partitioned[ab.Table[str, int]]", "ab.Program", "list[ab.Vector]",
-    "dict[float, int]", "dict[list[int], int]", "frozenset[int]", "list[...]", "list[int, str]", "dict[int]", "[int]", "(int, str)",
-    "ab", "print", "ValueError", "Exception", "type(None)", "int | float", "list['int']", "ab.Time", "ab.Feed[int]", "ab.Value[int]",
+    "ab.DenseVector", "ab.Table", "ab.Table[str, int]",
+    "ab.Partitioned[ab.Table[str, int]]", "ab.Program", "list[ab.Vector]",
+    "dict[float, int]", "dict[list[int], int]", "frozenset[int]", "list[...]",
+    "list[int, str]", "dict[int]", "[int]", "(int, str)",
+    "ab", "print", "ValueError", "Exception", "type(None)",
+    "int | float", "list['int']", "ab.Time", "ab.Feed[int]", "ab.Value[int]",
 )  # fmt: skip
 
 STATES = (
@@ -1214,8 +1276,10 @@ MEMBERS = (
     "@ab.every\ndef f(self) -> None:\n    pass",
     "def __init__(self) -> None:\n    self.x = $e\n    $s = $e",
     "def __init__(self, a, *b, **c):\n    self.x = a\n    for self.y in b: pass",
-    "def __init__(self) -> None:\n    if 1:\n        self.x = 1\n    else:\n        self.x = 'a'\n    self.z = [self.x, 2.0]\n    self.f = lambda a: a",
-    "def __init__(self) -> None:\n    self.a, self.b = 1, [2]\n    self.c = self.d = {}\n    self.e: int = 1\n    del self.a\n    return None",
+    "def __init__(self) -> None:\n    if 1:\n        self.x = 1\n    else:\n        self.x = 'a'"
+    "\n    self.z = [self.x, 2.0]\n    self.f = lambda a: a",
+    "def __init__(self) -> None:\n    self.a, self.b = 1, [2]\n    self.c = self.d = {}"
+    "\n    self.e: int = 1\n    del self.a\n    return None",
     "def __getattr__(self, name):\n    return 1",
     "def __call__(self, a: int) -> int:\n    return a",
     "def __eq__(self, other):\n    return True",
@@ -1231,31 +1295,43 @@ MEMBERS = (
 )
 
 DEFAULTS = (
-    "1", "None", "[]", "{}", "()", "1j", "'a'", "-1", "1.5", "10**40", "object()", "len", "lambda: 0", "...", "float('nan')",
-    "[[]]", "{1: []}", "ab.Vector()", "ab.Table()", "ab", "int", "True", "set()", "b''", "(1, 'a')", "__name__", "range(3)",
+    "1", "None", "[]", "{}", "()", "1j", "'a'",
+    "-1", "1.5", "10**40", "object()", "len", "lambda: 0", "...", "float('nan')",
+    "[[]]", "{1: []}", "ab.Vector()", "ab.Table()", "ab", "int",
+    "True", "set()", "b''", "(1, 'a')", "__name__", "range(3)",
     "iter([])", "ValueError()", "9223372036854775808",
 )  # fmt: skip
 
 DECORATORS = (
-    "staticmethod", "classmethod", "property", "ab.pure", "ab.reads", "ab.writes", "ab.every", "(lambda f: f)", "(lambda f: 1)",
+    "staticmethod", "classmethod", "property", "ab.pure",
+    "ab.reads", "ab.writes", "ab.every", "(lambda f: f)", "(lambda f: 1)",
     "(lambda f: None)", "__import__('functools').cache", "__import__('functools').lru_cache(maxsize=2)",
-    "__import__('functools').cached_property", "__import__('functools').partial", "__import__('contextlib').contextmanager",
-    "__import__('abc').abstractmethod", "__import__('typing').final", "__import__('typing').no_type_check", "list", "str",
+    "__import__('functools').cached_property", "__import__('functools').partial",
+    "__import__('contextlib').contextmanager",
+    "__import__('abc').abstractmethod", "__import__('typing').final", "__import__('typing').no_type_check",
+    "list", "str",
     "(lambda f: lambda *a, **k: f(*a, **k))", "__import__('functools').wraps(len)", "__import__('typing').overload",
 )  # fmt: skip
 
 ATTRIBUTES = (
-    "append", "get", "items", "keys", "values", "pop", "row", "column", "top", "dot", "value", "assign", "clear", "update",
-    "setdefault", "split", "strip", "format", "join", "sort", "copy", "nothing", "__class__", "__dict__", "__len__", "real",
-    "add", "norm", "tolist", "set_row", "_private", "x", "scan", "count", "index", "insert", "args", "shape", "sum", "scale",
+    "append", "get", "items", "keys", "values", "pop", "row",
+    "column", "top", "dot", "value", "assign", "clear", "update",
+    "setdefault", "split", "strip", "format", "join", "sort",
+    "copy", "nothing", "__class__", "__dict__", "__len__", "real",
+    "add", "norm", "tolist", "set_row", "_private", "x", "scan",
+    "count", "index", "insert", "args", "shape", "sum", "scale",
 )  # fmt: skip
 
 KEYWORDS = ("key", "default", "start", "a", "b", "self", "merge", "reverse", "strict", "value", "sep")
 
 FUNCTIONS = (
-    "len", "sum", "max", "min", "sorted", "print", "$s", "$s.get", "$s.row", "$n", "self", "super", "$e", "$n.$n", "ab.gather",
-    "ab.everywhere", "ab.local", "ab.Vector", "ab.Table", "ab.nothing", "list", "dict", "zip", "map", "filter", "enumerate", "range",
-    "isinstance", "tuple", "set", "math.sqrt", "(lambda *a: a)", "$s.$n", "ab.everywhere($s).get", "ab.everywhere($s).$n", "str.join",
-    "int.from_bytes", "dict.fromkeys", "''.join", "[].append", "ab", "ab.pure", "ab.random", "frozenset", "bytes", "type", "any", "all",
+    "len", "sum", "max", "min", "sorted", "print", "$s",
+    "$s.get", "$s.row", "$n", "self", "super", "$e", "$n.$n", "ab.gather",
+    "ab.everywhere", "ab.local", "ab.Vector", "ab.Table", "ab.nothing", "list",
+    "dict", "zip", "map", "filter", "enumerate", "range",
+    "isinstance", "tuple", "set", "math.sqrt",
+    "(lambda *a: a)", "$s.$n", "ab.everywhere($s).get", "ab.everywhere($s).$n", "str.join",
+    "int.from_bytes", "dict.fromkeys", "''.join", "[].append", "ab", "ab.pure",
+    "ab.random", "frozenset", "bytes", "type", "any", "all",
     "reversed", "round", "divmod", "abs", "iter", "next", "sum(1, 2)", "self.$n", "self.$n.$n", "KeyError",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Whatever Python a class holds, `check` and `compile` answer with diagnostics: nothing internal gets out, nothing hangs."""
+"""Whatever Python a class holds, `check` and `compile` answer with diagnostics: no internal error, no hang."""
 
 from __future__ import annotations
 
@@ -46,13 +46,15 @@ def translate(program: type[ab.Program]) -> None:
     """All that a user may ask for: the findings, their text, the graph or the error."""
     findings = ab.check(program)
     assert all(str(finding) for finding in findings)
-    failed = any(finding.severity == "error" for finding in findings)
+    graph, refusal = None, ""
     try:
         graph = ab.compile(program)
     except ab.CompileError as error:
-        assert failed and str(error)
+        refusal = str(error)
+    if any(finding.severity == "error" for finding in findings):
+        assert graph is None and refusal, "check finds errors and compile does not"
     else:
-        assert not failed and isinstance(graph, ab.Graph)
+        assert isinstance(graph, ab.Graph), f"check finds no errors, compile says {refusal}"
 
 
 def story_of(seed: int) -> str | None:

@@ -34,7 +34,9 @@ def task(
     body = (Return(Local("result", VECTOR, at(line)), at(line)),) if gives else ()
     inputs = (Variable("user", INT),)
     entry = name.rpartition(".")[0]
-    return Task(name, entry, where, key, 0, tuple(reads.split()), tuple(writes.split()), inputs, body, at(line, line + 1))
+    return Task(
+        name, entry, where, key, 0, tuple(reads.split()), tuple(writes.split()), inputs, body, at(line, line + 1)
+    )
 
 
 def local(name: str) -> Local:

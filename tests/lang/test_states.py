@@ -401,10 +401,10 @@ def test_merges_teach() -> None:
 
 
 def test_augmented_assignment_of_what_state_handed_out_is_a_read_and_a_store() -> None:
-    t: Table[str, list[int]] = Table({"a": [1]})
+    t: ab.Table[str, list[int]] = ab.Table({"a": [1]})
     before = t["a"]
     t["a"] += [2]
     assert (before, t["a"]) == ([1], [1, 2])
-    s: Table[str, set[int]] = Table({"a": {1}})
+    s: ab.Table[str, set[int]] = ab.Table({"a": {1}})
     s["a"] |= {2}
     assert s["a"] == {1, 2}

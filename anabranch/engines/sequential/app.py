@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from anabranch.compiler import compile
-from anabranch.engines.sequential.machine import Done, Each, Env, Machine
+from anabranch.engines.sequential.machine import ANYWHERE, Done, Each, Env, Machine
 from anabranch.engines.sequential.messages import copied, fits
 from anabranch.engines.sequential.store import Store
 from anabranch.graph.code import Send
@@ -172,8 +172,10 @@ class Run:
         machine.instance = self.app.store.assignment(bucket(self.app.sequence // BLOCK))
         if self.entry.dispatch is Dispatch.BY_KEY:
             assert self.entry.key is not None
-            machine.instance = self.app.store.owner(machine.value(self.entry.key, env))
+            machine.key = machine.value(self.entry.key, env)
+            machine.instance = self.app.store.owner(machine.key)
         if self.whole:
+            machine.key = ANYWHERE
             signal = machine.run(self.entry.body, env)
             return signal.value if isinstance(signal, Done) else None
         return self._run(self.app.task(self.entry.start), env)
@@ -228,8 +230,10 @@ class Run:
         if flow.over == "iterations":
             assert flow.collects is not None
             message[flow.collects] = self._rows.pop(flow.collects, [])
-        if flow.key is not None and not self.machine.pinned:
-            self.machine.instance = self.app.store.owner(self.machine.value(flow.key, env))
+        if flow.key is not None:
+            self.machine.key = self.machine.value(flow.key, env)
+            if not self.machine.pinned:
+                self.machine.instance = self.app.store.owner(self.machine.key)
         return message
 
     def _deliver(self, send: Send, env: Env) -> None:
@@ -238,13 +242,13 @@ class Run:
         if flow.over == "iterations":
             self._contribute(flow, env)
             return
-        kept = self.machine.instance
+        kept = self.machine.instance, self.machine.key
         message = self._message(flow, env)
         task = self.app.task(flow.target)
         signal, after = self._here(task, message)
         if isinstance(signal, Send):
             self._contribute(self.app.flow(signal.flow), after)
-        self.machine.instance = kept
+        self.machine.instance, self.machine.key = kept
 
     def _contribute(self, flow: Flow, env: Env) -> None:
         assert flow.over == "iterations" and flow.collects is not None and flow.each

@@ -39,6 +39,7 @@ from anabranch.graph.code import (
     free_names,
 )
 from anabranch.graph.span import Span
+from anabranch.graph.verify import BrokenGraph
 
 Env = dict[str, Any]
 
@@ -57,6 +58,7 @@ class Done:
     value: Any
 
 
+ANYWHERE = object()
 Signal = Break | Continue | Done | Send | None
 
 
@@ -66,6 +68,7 @@ class Machine:
     def __init__(self, store: Store, config: dict[str, Any], deliver: Callable[[Send, Env], None]) -> None:
         self.store, self.config, self.deliver = store, config, deliver
         self.functions = {f.name: f for f in store.graph.functions}
+        self.key: Any = ANYWHERE  # inside a task at a key: the only one it may touch
         self.instance = 0
         self.pinned = False  # a winding row keeps the instance it started with: it may come back to it
         self.single: int | None = None  # inside a task at every instance: the one at hand
@@ -275,6 +278,8 @@ class Machine:
             instance = self.single
         elif stmt.key is not None:
             key = self.value(stmt.key, env)
+            if self.key is not ANYWHERE and key != self.key:
+                raise BrokenGraph(f"{stmt.state} is reached at {key!r} by a task at {self.key!r}")
             instance = self.store.owner(key)
             if not self.pinned:
                 self.instance = instance
