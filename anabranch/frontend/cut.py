@@ -352,8 +352,9 @@ class Writer:
     def _hoist(self, cell: Cell, stmt: For | While) -> Stmt | None:
         """A loop whose accesses are all at one place that is known before it belongs there as a whole."""
         numbering = self.cutter.numbering
-        places = {numbering.places[id(a)] for a in accesses((stmt,))}
-        if gathers((stmt,)) or len(places) != 1 or self.place in places:
+        found = accesses((stmt,))
+        places = {numbering.places[id(a)] for a in found}
+        if gathers((stmt,)) or len(places) != 1 or all(self._is_here(a, self.around) for a in found):
             return None
         place = next(iter(places))
         if place.where is not Where.KEY:
