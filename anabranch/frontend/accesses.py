@@ -103,6 +103,7 @@ def access(cx: Context, node: ast.AST, state: State, everywhere: bool, method: s
     target = None
     if found.result != NONE:
         target = cx.fresh(f"{state.name}.{_target_name(method)}")
+        cx.unnamed.add(target)
         cx.set(target, Var(found.result, everywhere, local or any(map(cx.depends_locally, args))))
     cx.emit(
         Access(

@@ -132,6 +132,7 @@ def _call_ours(cx: Context, node: ast.Call, name: str) -> Expr:
         return cx.error(node, "AB411", "gather inside everywhere", "gather the result of everywhere(...)")
     source = value if isinstance(value, Local) else cx.bind("each.", value)
     target = cx.fresh("gather.")
+    cx.unnamed.add(target)
     kind = List(value.type)
     cx.set(target, Var(kind))
     cx.emit(Gather(target, source, kind, cx.span(node)))

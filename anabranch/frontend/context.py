@@ -55,6 +55,7 @@ class Context:
     results: list[Type] = field(default_factory=list)
     declared: dict[str, Type] = field(default_factory=dict)
     calls: tuple[str, ...] = ()
+    unnamed: set[str] = field(default_factory=set)  # what was read and has no name of the user's yet
 
     def span(self, node: ast.AST) -> Span:
         return span_of(self.frame.file, node)

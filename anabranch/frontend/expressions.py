@@ -447,10 +447,15 @@ def assign(cx: Context, name: str, value: Expr) -> None:
         value = replace(value, type=declared)
     cx.set(name, Var(value.type, is_multi(value), cx.depends_locally(value)))
     last = cx.out[-1] if cx.out else None
-    if isinstance(last, Access | Gather) and isinstance(value, Local) and last.target == value.name:
+    if isinstance(last, Access | Gather) and last.target in cx.unnamed and _is_local(value, last.target):
+        cx.unnamed.discard(last.target)
         cx.out[-1] = replace(last, target=name)  # what was just read needs no name of ours
     else:
         cx.emit(Assign(name, value, value.span))
+
+
+def _is_local(expr: Expr, name: str) -> bool:
+    return isinstance(expr, Local) and expr.name == name
 
 
 def _compare(cx: Context, node: ast.Compare) -> Expr:
