@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from anabranch.frontend.diagnostics import CompileError, Diagnostic, Report
+from anabranch.frontend.read import class_span
 from anabranch.frontend.translate import translate
 from anabranch.graph.nodes import Graph
 from anabranch.lang import Program
@@ -29,10 +30,15 @@ def check(program: Any) -> list[Diagnostic]:
 
 def _translate(program: Any) -> tuple[Graph | None, Report]:
     report = Report()
-    graph = translate(_class_of(program), report)
-    if graph is None:
+    try:
+        graph = translate(_class_of(program), report)
+        if graph is None:
+            return None, report
+        graph = run_passes(graph)
+    except RecursionError:
+        span = class_span(_class_of(program))
+        report.add("AB501", span, "the program nests too deeply", "split the deepest expression into several statements")
         return None, report
-    graph = run_passes(graph)
     for entry in graph.entries:
         if entry.winding is not None:
             report.add(

@@ -70,16 +70,21 @@ class Cells:
 
     def live(self, cell: Cell | None) -> Live:
         """Variables that are needed from this point on."""
-        if cell is None:
-            return NOTHING
-        if cell.live is None:
+        # A long entry is a long chain of cells: it is followed in a loop, from its known end back.
+        chain: list[Cell] = []
+        while cell is not None and cell.live is None:
             if cell.end is not None:
                 cell.live = {v.name: v for v in cell.end.contributes}
-            else:
-                leave = self.live(cell.loop.leave) if cell.loop else NOTHING
-                again = self.live(cell.loop.again) if cell.loop else NOTHING
-                cell.live = live_before((cell.stmt,), self.live(self.after(cell)), leave, again)
-        return cell.live
+                break
+            chain.append(cell)
+            cell = self.after(cell)
+        live: Live = NOTHING if cell is None or cell.live is None else cell.live
+        for each in reversed(chain):
+            leave = self.live(each.loop.leave) if each.loop else NOTHING
+            again = self.live(each.loop.again) if each.loop else NOTHING
+            each.live = live_before((each.stmt,), live, leave, again)
+            live = each.live
+        return live
 
 
 def escapes(body: Body) -> Iterator[Stmt]:

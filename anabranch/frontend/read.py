@@ -42,6 +42,11 @@ def head_of(file: str, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionD
     return Span(file, node.lineno, node.col_offset, node.lineno, max(len(line), node.col_offset + 1))
 
 
+def class_span(cls: type) -> Span:
+    source = read_class(cls)
+    return head_of(source.file, source.node)
+
+
 def read_class(cls: type) -> Source:
     functions = [f for f in map(plain_function, vars(cls).values()) if f is not None]
     own = [f for f in functions if f.__module__ == cls.__module__ and f.__qualname__.startswith(cls.__qualname__ + ".")]
