@@ -37,7 +37,9 @@ def _translate(program: Any) -> tuple[Graph | None, Report]:
         graph = run_passes(graph)
     except RecursionError:
         span = class_span(_class_of(program))
-        report.add("AB501", span, "the program nests too deeply", "split the deepest expression into several statements")
+        report.add(
+            "AB501", span, "the program nests too deeply", "split the deepest expression into several statements"
+        )
         return None, report
     for entry in graph.entries:
         if entry.winding is not None:

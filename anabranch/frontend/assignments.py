@@ -63,7 +63,7 @@ def _assign(cx: Context, node: ast.Assign) -> None:
         _store(cx, node, target, node.value)
         return
     value = expressions.lower(cx, node.value)
-    if len(node.targets) > 1 and not cx.stable(value):
+    if len(node.targets) > 1 and not isinstance(value, Const | Local | Config):
         value = cx.bind("value.", value)
     for each in node.targets:
         if isinstance(each, ast.Subscript | ast.Attribute):

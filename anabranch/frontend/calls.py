@@ -272,7 +272,7 @@ def _call_pure(cx: Context, node: ast.Call, target: Any) -> Expr:
     try:
         hints = inspect.get_annotations(original, eval_str=True)
         result = parse(hints["return"])
-    except (KeyError, NameError, TypeError, UnsupportedType):
+    except Exception:  # an annotation may be any expression, and fail in any way
         return cx.error(
             node,
             "AB205",
@@ -339,7 +339,10 @@ def _call_record(cx: Context, node: ast.Call, target: type) -> Expr:
 
 
 def _complete(target: type, given: set[str]) -> bool:
-    parameters = list(inspect.signature(target).parameters.values())
+    try:
+        parameters = list(inspect.signature(target).parameters.values())
+    except (TypeError, ValueError):
+        return False
     return all(p.name in given or p.default is not p.empty for p in parameters)
 
 

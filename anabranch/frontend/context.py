@@ -52,9 +52,13 @@ class Context:
     everywhere: int = 0
     control: bool = False  # inside a branch whose condition depends on the number of workers
     in_try: bool = False
+    in_handler: bool = False
     results: list[Type] = field(default_factory=list)
     declared: dict[str, Type] = field(default_factory=dict)
     calls: tuple[str, ...] = ()
+    inlined: list[int] = field(default_factory=lambda: [0])
+    returned: list[Env] = field(default_factory=list)  # where an inlined helper returned
+    flagged: bool = False  # and must say so
     unnamed: set[str] = field(default_factory=set)  # what was read and has no name of the user's yet
 
     def span(self, node: ast.AST) -> Span:

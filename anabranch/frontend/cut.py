@@ -90,6 +90,7 @@ class Cut:
     key: Expr | None
     tasks: list[Draft]
     edges: list[Edge]
+    jumps_in_try: list[Span]  # break and continue that cannot be followed to another task
 
 
 def cut(body: Body, parameters: tuple[Variable, ...], span: Span) -> Cut:
@@ -102,10 +103,10 @@ def cut(body: Body, parameters: tuple[Variable, ...], span: Span) -> Cut:
     trial = scout.start(first, NOWHERE, None, parameters)
     place, key = _first_place(scout, trial, numbering, env, body)
     if place == NOWHERE:
-        return Cut(trial, Dispatch.ANY, None, scout.tasks, scout.edges)
+        return Cut(trial, Dispatch.ANY, None, scout.tasks, scout.edges, scout.jumps_in_try)
     cutter = Cutter(numbering, cells, scout.aliased, span)
     start = cutter.start(first, place, key, parameters)
-    return Cut(start, _DISPATCH[place.where], key, cutter.tasks, cutter.edges)
+    return Cut(start, _DISPATCH[place.where], key, cutter.tasks, cutter.edges, cutter.jumps_in_try)
 
 
 def _first_place(
@@ -141,6 +142,7 @@ class Cutter:
     _numbers: dict[int, int] = field(default_factory=dict)
     _todo: list[Draft] = field(default_factory=list)
     jumps: dict[int, Jumps] = field(default_factory=dict)
+    jumps_in_try: list[Span] = field(default_factory=list)
     collectors: dict[int, Draft] = field(default_factory=dict)
 
     def start(self, first: Cell | None, place: Place, key: Expr | None, parameters: tuple[Variable, ...]) -> Draft:
@@ -288,7 +290,9 @@ class Writer:
                 return self._if(cell, stmt, inside)
             case For() | While():
                 return self._loop(cell, stmt, inside)
-        return [stmt], True
+            case Try() if inside is None and any(escapes((stmt,))):
+                self.cutter.jumps_in_try.append(stmt.span)
+        return [stmt], _falls((stmt,))
 
     def _is_here(self, access: Access, around: tuple[int, ...]) -> bool:
         """Does it happen at this task's place? A key that a loop chooses anew in each iteration is never the same."""
@@ -362,7 +366,9 @@ class Writer:
         if id(stmt) not in numbering.heads:
             return None
         last, env = numbering.heads[id(stmt)]
-        key = numbering.rebuild(place.number, env) if place.number <= last else None
+        live = self.cutter.cells.live(cell)
+        known = {name: number for name, number in env.items() if name in live}
+        key = numbering.rebuild(place.number, known) if place.number <= last else None
         return None if key is None else self._send(cell, place, key, stmt.span)
 
     def _fan_out(self, cell: Cell, stmt: For, fan: FanOut) -> tuple[list[Stmt], bool]:

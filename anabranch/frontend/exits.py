@@ -1,7 +1,8 @@
 """One exit per helper: before a helper is inlined, its returns become assignments.
 
 `return e` becomes `return = e` (no user can name a variable so) and what follows on that path is moved under a
-condition. A return inside a loop sets `returned` and breaks.
+condition. Where that condition is not the helper's own, a flag tells whether it has returned: `Leave` sets it, and
+leaves the loop if it is in one; `Unless` runs its statements only if it is not set.
 """
 
 from __future__ import annotations
@@ -13,23 +14,29 @@ RESULT, DONE = "return", "returned"
 Node = TypeVar("Node", bound=ast.AST)
 
 
+class Leave(ast.Pass):
+    """The helper has returned; nothing more of it runs."""
+
+    in_loop: bool = False
+
+
+class Unless(ast.Pass):
+    """These statements run if the helper has not returned; if it has, the loop around is left."""
+
+    in_loop: bool = False
+    body: list[ast.stmt]
+
+
 def single_exit(body: list[ast.stmt], end: ast.AST) -> list[ast.stmt]:
     """The same statements, with one exit at the end and the result in a variable."""
     none = _at(ast.Return(value=_at(ast.Constant(None), end)), end)
-    found = _rewrite([*body, none], in_loop=False)
-    if not any(
-        isinstance(n, ast.Name) and n.id == DONE and isinstance(n.ctx, ast.Load) for s in found for n in ast.walk(s)
-    ):
-        return [s for s in map(_WithoutFlag().visit, found) if s is not None]
-    return [_assign(DONE, _at(ast.Constant(False), end), end), *found]
+    found = _rewrite(body if _endless(body[-1]) else [*body, none], in_loop=False)
+    return [_assign(DONE, _at(ast.Constant(False), end), end), *found] if flagged(found) else found
 
 
-class _WithoutFlag(ast.NodeTransformer):
-    """Drops `returned = True` where nothing asks for it."""
-
-    def visit_Assign(self, node: ast.Assign) -> ast.stmt | None:
-        target = node.targets[0]
-        return None if isinstance(target, ast.Name) and target.id == DONE else node
+def flagged(stmts: list[ast.stmt]) -> bool:
+    """Does anything ask whether the helper has returned?"""
+    return any(isinstance(n, Unless) for s in stmts for n in ast.walk(s))
 
 
 def _rewrite(stmts: list[ast.stmt], in_loop: bool) -> list[ast.stmt]:
@@ -38,11 +45,9 @@ def _rewrite(stmts: list[ast.stmt], in_loop: bool) -> list[ast.stmt]:
         rest = stmts[i + 1 :]
         if isinstance(stmt, ast.Return):
             value = stmt.value or _at(ast.Constant(None), stmt)
-            found.append(_assign(RESULT, value, stmt))
-            found.append(_assign(DONE, _at(ast.Constant(True), stmt), stmt))
-            if in_loop:
-                found.append(_at(ast.Break(), stmt))
-            return found
+            leave = _at(Leave(), stmt)
+            leave.in_loop = in_loop
+            return [*found, _assign(RESULT, value, stmt), leave]
         if not returns(stmt):
             found.append(stmt)
             if isinstance(stmt, ast.Raise | ast.Break | ast.Continue):
@@ -58,10 +63,9 @@ def _rewrite(stmts: list[ast.stmt], in_loop: bool) -> list[ast.stmt]:
         found.append(_inside(stmt, in_loop))
         if in_loop:
             if isinstance(stmt, ast.For | ast.While):
-                found.append(_if_done(stmt, [_at(ast.Break(), stmt)], []))
+                found.append(_unless(stmt, [], True))
             continue
-        found.append(_if_done(stmt, [_at(ast.Pass(), stmt)], _rewrite(rest, False)))
-        return found
+        return [*found, _unless(stmt, _rewrite(rest, False), False)]
     return found
 
 
@@ -90,13 +94,20 @@ def _inside(stmt: ast.stmt, in_loop: bool) -> ast.stmt:
             body = _rewrite(stmt.body, in_loop)
             orelse = _rewrite(stmt.orelse, in_loop)
             if orelse and any(map(returns, stmt.body)):
-                orelse = [_if_done(stmt, [_at(ast.Pass(), stmt)], orelse)]
+                orelse = [_unless(stmt, orelse, False)]
             return _at(ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=stmt.finalbody), stmt)
     return stmt
 
 
 def returns(stmt: ast.AST) -> bool:
     return any(isinstance(n, ast.Return) for n in ast.walk(stmt))
+
+
+def _endless(stmt: ast.stmt) -> bool:
+    """`while True` without break: its end is not reached."""
+    if not (isinstance(stmt, ast.While) and isinstance(stmt.test, ast.Constant) and stmt.test.value):
+        return False
+    return not any(isinstance(n, ast.Break) for n in ast.walk(stmt))
 
 
 def always_exits(body: list[ast.stmt]) -> bool:
@@ -123,5 +134,7 @@ def _if(stmt: ast.If, body: list[ast.stmt], orelse: list[ast.stmt]) -> ast.stmt:
     return _at(ast.If(test=stmt.test, body=body or [ast.Pass()], orelse=orelse), stmt)
 
 
-def _if_done(where: ast.stmt, body: list[ast.stmt], orelse: list[ast.stmt]) -> ast.stmt:
-    return _at(ast.If(test=ast.Name(id=DONE, ctx=ast.Load()), body=body, orelse=orelse), where)
+def _unless(where: ast.stmt, body: list[ast.stmt], in_loop: bool) -> ast.stmt:
+    found = _at(Unless(), where)
+    found.body, found.in_loop = body, in_loop
+    return found

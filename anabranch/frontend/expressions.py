@@ -465,13 +465,8 @@ def _compare(cx: Context, node: ast.Compare) -> Expr:
             found = accesses.lower_access(cx, node, *state, "__contains__", [node.left])
             return found if isinstance(node.ops[0], ast.In) else Apply("not", (found,), BOOL, cx.span(node))
     values = [node.left, *node.comparators]
-    if len(values) > 2 and any(emits(cx, v) for v in values[2:]):
-        return cx.error(
-            node,
-            "AB501",
-            "a chained comparison with state access after its second part",
-            "write it with 'and', or read the state on a line before",
-        )
+    if any(emits(cx, v) for v in values[2:]):
+        return _chain_by_branches(cx, node)
     operands = lower_all(cx, values)
     ops = [COMPARE[type(op)] for op in node.ops]
     for op, left, right in zip(ops, operands, operands[1:], strict=False):
@@ -488,6 +483,24 @@ def _compare(cx: Context, node: ast.Compare) -> Expr:
     if len(ops) == 1:
         return Apply(ops[0], tuple(operands), BOOL, cx.span(node))
     return Apply("compare:" + ",".join(ops), tuple(operands), BOOL, cx.span(node))
+
+
+def _chain_by_branches(cx: Context, node: ast.Compare) -> Expr:
+    """`a < b < self.t[k]`: the access must not happen when the first comparison decides."""
+    name = cx.fresh("chain.")
+    middle = ast.copy_location(ast.Name(id=name, ctx=ast.Load()), node.comparators[0])
+    left, held = lower_all(cx, [node.left, node.comparators[0]])
+    other = cx.fresh("chain.")
+    first = ast.copy_location(ast.Name(id=other, ctx=ast.Load()), node.left)
+    frame, cx.frame = cx.frame, cx.frame.binding([name, other])
+    assign(cx, cx.name(other), left)
+    assign(cx, cx.name(name), held)
+    one = ast.Compare(left=first, ops=node.ops[:1], comparators=[middle])
+    rest = ast.Compare(left=middle, ops=node.ops[1:], comparators=node.comparators[1:])
+    both = ast.BoolOp(op=ast.And(), values=[one, rest])
+    found = lower(cx, ast.fix_missing_locations(ast.copy_location(both, node)))
+    cx.frame = frame
+    return found
 
 
 def _if_exp(cx: Context, node: ast.IfExp) -> Expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.frontend.aliases import alias_groups
+from anabranch.frontend.aliases import alias_groups, shared_inside
 from anabranch.frontend.cut import Cut, Edge
 from anabranch.frontend.diagnostics import Report
 from anabranch.frontend.methods import empty
@@ -26,13 +26,24 @@ from anabranch.lang.types import (
 
 
 def check_flows(cut: Cut, body: Body, report: Report) -> None:
-    groups = alias_groups(body)
+    # The bodies of the tasks, not that of the entry: a loop that is left in the middle holds on to its source there.
+    groups = alias_groups(tuple(s for task in cut.tasks for s in task.body))
+    shared = shared_inside(body)
+    for span in cut.jumps_in_try:
+        report.add(
+            "AB501",
+            span,
+            "break or continue inside try, in a loop that goes from place to place",
+            "set a variable inside try and leave the loop after it",
+        )
     for edge in cut.edges:
         for variable in edge.carries:
             _check_type(edge, variable, report)
             if variable.multi and not _may_carry_multi(edge):
                 _check_multi(edge, variable, report)
-        _check_aliases(edge, groups, report)
+            if variable.multi and edge.over == "instances" and variable.name in edge.target.inputs:
+                _check_multi(edge, variable, report)
+        _check_aliases(edge, groups, shared, report)
 
 
 def _may_carry_multi(edge: Edge) -> bool:
@@ -98,10 +109,17 @@ def _mentions(kind: Type, wanted: Type) -> bool:
     return kind == wanted
 
 
-def _check_aliases(edge: Edge, groups: list[frozenset[str]], report: Report) -> None:
+def _check_aliases(edge: Edge, groups: list[frozenset[str]], shared: set[str], report: Report) -> None:
     """Two names of one value would become two values on the way."""
     changed = changed_names(edge.target.body)
     carried = {v.name for v in edge.carries}
+    for name in sorted(carried & shared & changed):
+        report.add(
+            "AB511",
+            edge.span,
+            f"'{shown(name)}' may hold one value twice that is changed at another place",
+            "store copies: xs.append(ys.copy())",
+        )
     for group in groups:
         both = sorted(group & carried)
         if len(both) > 1 and group & changed:
@@ -114,5 +132,6 @@ def _check_aliases(edge: Edge, groups: list[frozenset[str]], report: Report) -> 
 
 
 def shown(name: str) -> str:
-    """The user's name for a variable of an inlined helper."""
-    return name.rpartition(".")[2] if name.startswith("_") else name
+    """The user's name for a variable of an inlined helper; a value without a name is 'this value'."""
+    last = name.rpartition(".")[2]
+    return last if last.isidentifier() and (name.startswith("_") or "." not in name) else "this value"

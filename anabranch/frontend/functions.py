@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -17,7 +17,7 @@ from anabranch.frontend.aliases import alias_groups
 from anabranch.frontend.context import Context, Frame, is_multi
 from anabranch.frontend.methods import empty
 from anabranch.frontend.read import NoSource, read_function
-from anabranch.frontend.scope import Env, Var
+from anabranch.frontend.scope import Env, Var, join_envs
 from anabranch.frontend.unit import MISSING, Definition, Names, assigned_names, self_name
 from anabranch.graph.code import Apply, Assign, Const, Expr, Function, Local
 from anabranch.graph.effects import changed_names
@@ -26,6 +26,7 @@ from anabranch.lang.types import NEVER, NONE, UNKNOWN, Type, UnsupportedType, ac
 from anabranch.lang.values import type_of
 
 Keywords = Sequence[tuple[str, Expr]]
+MOST_INLINED = 200  # each is a copy of its code
 
 
 def call_helper(cx: Context, node: ast.AST, name: str, args: Sequence[Expr], keywords: Keywords) -> Expr:
@@ -162,16 +163,46 @@ def _annotated(cx: Context, definition: Definition, name: str, value: Expr) -> E
 
 def annotation_type(cx: Context, node: ast.expr) -> Type | None:
     """The type an annotation in the text means; None if it means none."""
-    names = cx.frame.names
-    expression = ast.Expression(body=node)
-    wanted = {n.id: names.find(n.id) for n in ast.walk(node) if isinstance(n, ast.Name)}
-    if MISSING in wanted.values() or any(isinstance(n, ast.Call | ast.Lambda | ast.Await) for n in ast.walk(node)):
-        return None
+    value = _annotation(cx, node)
     try:
-        # Names, subscripts and '|' only: what Python itself does with an annotation.
-        return parse(eval(compile(expression, cx.frame.file, "eval"), {"__builtins__": {}}, wanted))
-    except (UnsupportedType, TypeError, AttributeError, NameError):
+        return None if value is MISSING else parse(value)
+    except UnsupportedType:
         return None
+
+
+def _annotation(cx: Context, node: ast.expr) -> Any:
+    """The value of an annotation made of names, subscripts and '|'; MISSING for anything else."""
+    match node:
+        case ast.Constant(value=None):
+            return None
+        case ast.Constant(value=str(text)):
+            try:
+                return _annotation(cx, ast.parse(text, mode="eval").body)
+            except SyntaxError:
+                return MISSING
+        case ast.Name():
+            return cx.frame.names.find(node.id)
+        case ast.Attribute():
+            owner = _annotation(cx, node.value)
+            return MISSING if owner is MISSING else getattr(owner, node.attr, MISSING)
+        case ast.BinOp(op=ast.BitOr()):
+            sides = [_annotation(cx, node.left), _annotation(cx, node.right)]
+            return MISSING if MISSING in sides else _tried(lambda: sides[0] | sides[1])
+        case ast.Subscript():
+            origin = _annotation(cx, node.value)
+            inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            args = [_annotation(cx, e) for e in inner]
+            if origin is MISSING or MISSING in args:
+                return MISSING
+            return _tried(lambda: origin[tuple(args) if isinstance(node.slice, ast.Tuple) else args[0]])
+    return MISSING
+
+
+def _tried(make: Callable[[], Any]) -> Any:
+    try:
+        return make()
+    except Exception:  # subscripting any object can fail in any way: then it is no type
+        return MISSING
 
 
 def _defaults(function: Any) -> dict[str, Any]:
@@ -258,6 +289,14 @@ def inline(cx: Context, node: ast.AST, name: str, args: Sequence[Expr], keywords
     definition = unit.methods[name]
     if name in cx.calls:
         return cx.error(node, "AB503", f"'{name}' calls itself", "write a loop")
+    cx.inlined[0] += 1
+    if cx.inlined[0] > MOST_INLINED:
+        return cx.error(
+            node,
+            "AB501",
+            f"helpers with state are called more than {MOST_INLINED} times in one entry, counting calls inside calls",
+            "read the state once and pass the value to helpers without state",
+        )
     entry: EntrySpec | None = unit.spec.entries.get(name)
     function = entry.function if entry is not None else unit.spec.helpers.get(name)
     bound = bind(cx, node, name, definition, function, args, keywords, skip=1)
@@ -265,7 +304,7 @@ def inline(cx: Context, node: ast.AST, name: str, args: Sequence[Expr], keywords
         return Const(None, UNKNOWN, cx.span(node))
     if entry is not None:
         bound = coerced(cx, node, entry, bound)
-    kept = (cx.frame, cx.loops, cx.calls)
+    kept = (cx.frame, cx.loops, cx.calls, cx.returned, cx.flagged)
     prefix = cx.fresh(name) + "."
     names = Names(_plain(function), unit.spec.namespace)
     own = frozenset((*bound, *assigned_names(definition.body), exits.RESULT, exits.DONE))
@@ -282,9 +321,12 @@ def inline(cx: Context, node: ast.AST, name: str, args: Sequence[Expr], keywords
     if result_type is not None:
         cx.declared[prefix + exits.RESULT] = result_type
     cx.loops, cx.calls = [], (*cx.calls, name)
-    end = definition.body[-1]
-    statements.lower_body(cx, exits.single_exit(definition.body, end))
-    cx.frame, cx.loops, cx.calls = kept
+    body = exits.single_exit(definition.body, definition.body[-1])
+    cx.returned, cx.flagged = [], exits.flagged(body)
+    statements.lower_body(cx, body)
+    for env in cx.returned:
+        cx.env = join_envs(cx.env, env)
+    cx.frame, cx.loops, cx.calls, cx.returned, cx.flagged = kept
     var = (cx.env or {}).get(prefix + exits.RESULT)
     span = cx.span(node)
     if var is None:

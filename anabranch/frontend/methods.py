@@ -94,7 +94,8 @@ _ATTRIBUTES: dict[Type, dict[str, Type]] = {
 
 def attribute(receiver: Type, name: str) -> Type | None:
     if isinstance(receiver, Record):
-        return receiver.field(name)
+        found = receiver.field(name)
+        return None if found is None else freeze(found)  # a record is a value as a whole
     return _ATTRIBUTES.get(receiver, {}).get(name)
 
 

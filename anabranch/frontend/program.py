@@ -196,7 +196,10 @@ def _needs_template(cls: type) -> bool:
         return True
     if cls in (lang.Table, lang.Vector, lang.Matrix):
         return False
-    parameters = list(inspect.signature(cls).parameters.values())
+    try:
+        parameters = list(inspect.signature(cls).parameters.values())
+    except (TypeError, ValueError):
+        return True
     return any(p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)
 
 
@@ -305,6 +308,13 @@ def _entries(unit: Unit) -> Iterator[Lowered]:
     spec = unit.spec
     for name, entry in spec.entries.items():
         definition = unit.methods.get(name)
+        if definition is None and name in vars(spec.cls):
+            unit.report.add(
+                "AB501",
+                head_of(unit.source.file, unit.source.node),
+                f"the entry '{name}' is not written as a method of the class",
+                f"write def {name}(self, ...) in the body of the class",
+            )
         if not isinstance(definition, ast.FunctionDef):
             continue
         span = head_of(unit.source.file, definition)

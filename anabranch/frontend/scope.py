@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from anabranch.graph.liveness import may_be_unset
 from anabranch.lang.types import Type, join
 
 
@@ -33,7 +32,7 @@ def join_vars(name: str, a: Var | None, b: Var | None) -> Var:
     if a is None or b is None:
         one = a or b
         assert one is not None
-        return one if may_be_unset(name) else replace(one, unbound=True)
+        return replace(one, unbound=True)
     if a == b:
         return a
     return Var(

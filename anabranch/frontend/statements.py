@@ -6,13 +6,15 @@ import ast
 import copy
 from collections.abc import Callable, Sequence
 
-from anabranch.frontend import accesses, assignments, comprehensions, expressions, patterns, resolve
+from anabranch.frontend import accesses, assignments, comprehensions, exits, expressions, patterns, resolve
+from anabranch.frontend.cells import escapes
 from anabranch.frontend.context import Context, Loop, is_multi
 from anabranch.frontend.narrow import narrowed
 from anabranch.frontend.scope import Env, Var, join_envs, widen
 from anabranch.frontend.unit import MISSING
 from anabranch.graph.code import (
     Apply,
+    Assign,
     Body,
     Break,
     Const,
@@ -27,6 +29,7 @@ from anabranch.graph.code import (
     Return,
     Try,
     While,
+    walk,
 )
 from anabranch.lang.types import BOOL, NONE, UNKNOWN, Fault, Type, accepts
 
@@ -76,6 +79,10 @@ def lower_stmt(cx: Context, node: ast.stmt) -> None:
             _try(cx, node)
         case ast.Match():
             patterns.lower_match(cx, node)
+        case exits.Leave():
+            _leave_helper(cx, node)
+        case exits.Unless():
+            _unless_returned(cx, node)
         case ast.Pass():
             pass
         case ast.Global() | ast.Nonlocal():
@@ -242,6 +249,27 @@ def _leave(cx: Context, node: ast.Break | ast.Continue) -> None:
     cx.env = None
 
 
+def _leave_helper(cx: Context, node: exits.Leave) -> None:
+    """An inlined helper has returned: what is known here is known again where its caller goes on."""
+    span = cx.span(node)
+    if cx.flagged:
+        cx.emit(Assign(cx.name(exits.DONE), Const(True, BOOL, span), span))
+    if node.in_loop:
+        cx.emit(Break(span))
+    if cx.env is not None:
+        cx.returned.append(cx.env)
+    cx.env = None
+
+
+def _unless_returned(cx: Context, node: exits.Unless) -> None:
+    span = cx.span(node)
+    with cx.writing() as out:
+        lower_body(cx, node.body)
+        orelse = tuple(out)
+    then: Body = (Break(span),) if node.in_loop else ()
+    cx.out.append(If(Local(cx.name(exits.DONE), BOOL, span), then, orelse, span))
+
+
 def _return(cx: Context, node: ast.Return) -> None:
     span = cx.span(node)
     value: Expr = Const(None, NONE, span) if node.value is None else expressions.lower(cx, node.value)
@@ -270,6 +298,8 @@ def _check_result(cx: Context, node: ast.Return, value: Expr) -> None:
 
 def _raise(cx: Context, node: ast.Raise) -> None:
     error = cause = None
+    if node.exc is None and not cx.in_handler:
+        cx.error(node, "AB501", "a bare raise outside of except", "name the exception: raise ValueError(...)")
     if node.exc is not None:
         error = expressions.lower(cx, node.exc)
         if not isinstance(error.type, Fault) and error.type != UNKNOWN:
@@ -319,9 +349,11 @@ def _try(cx: Context, node: ast.Try) -> None:
         name = cx.name(each.name) if each.name else None
         if name is not None:
             cx.set(name, Var(Fault("Exception")))
+        inside, cx.in_handler = cx.in_handler, True
         with cx.writing() as out:
             lower_body(cx, each.body)
             handlers.append(Handler(classes, name, tuple(out)))
+        cx.in_handler = inside
         if cx.env is not None and name is not None:
             cx.env.pop(name, None)
         end = join_envs(end, cx.env)
@@ -329,6 +361,8 @@ def _try(cx: Context, node: ast.Try) -> None:
     with cx.writing() as out:
         lower_body(cx, node.finalbody)
         final = tuple(out)
+    if any(isinstance(s, Return) for s in walk(final)) or any(escapes(final)):
+        cx.error(node, "AB501", "return, break or continue inside finally", "leave after the try statement")
     if end is None:
         cx.env = None
     cx.in_try = outer
@@ -373,7 +407,9 @@ def comprehension_loop(cx: Context, node: ast.ListComp | ast.SetComp | ast.DictC
         inner = ast.For(target=generator.target, iter=generator.iter, body=[inner], orelse=[], type_comment=None)
     first = ast.Assign(targets=[ast.Name(id=out, ctx=ast.Store())], value=start, type_comment=None)
     renamed = _Rename({n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}, number)
-    stmts = [_located(first, node), _located(renamed.visit(copy.deepcopy(inner)), node)]
+    loop = renamed.visit(copy.deepcopy(inner))
+    loop.iter = node.generators[0].iter  # evaluated outside, where the comprehension's names mean nothing yet
+    stmts = [_located(first, node), _located(loop, node)]
     frame = cx.frame
     names = {out, *(number + n for n in renamed.names)}
     cx.frame = frame.binding(names)

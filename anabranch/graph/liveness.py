@@ -38,9 +38,13 @@ Live = Mapping[str, Variable]
 NOTHING: Live = {}
 
 
-def may_be_unset(name: str) -> bool:
-    """The result of an inlined helper: read only where a flag says that it was set, so a path may be without it."""
-    return name.endswith((".return", ".returned"))
+def helper_prefixes(body: Body) -> tuple[str, ...]:
+    """Prefixes of the variables of inlined helpers that return in the middle.
+
+    A flag says whether such a helper has returned, and what follows is read only if it has not. Liveness does not see
+    that, so a path may be without some of these variables.
+    """
+    return tuple(name.removesuffix("returned") for name in sorted(assigned(body)) if name.endswith(".returned"))
 
 
 def union(*sets: Live) -> dict[str, Variable]:
@@ -137,7 +141,7 @@ def _before(
                     return head
                 head = again
         case Try(body, handlers, orelse, final):
-            last = union(inner(final, after), after)
+            last = inner(final, after)
             caught = union(
                 *(without(inner(h.body, last), [h.name] if h.name else []) for h in handlers), inner(final, NOTHING)
             )

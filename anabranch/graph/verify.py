@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anabranch.graph.code import Access, Apply, Body, Const, Gather, Send, expressions, walk
-from anabranch.graph.liveness import Live, live_before, may_be_unset
+from anabranch.graph.liveness import Live, live_before, helper_prefixes
 from anabranch.graph.nodes import Dispatch, Flow, Graph, Task, Where
 from anabranch.lang.distribution import Distribution
 from anabranch.lang.types import is_value
@@ -85,7 +85,8 @@ def _verify_inputs(graph: Graph, task: Task) -> None:
         flow = graph.flow(send.flow)
         return {v.name: v for v in flow.carries}
 
-    needed = {n for n in live_before(task.body, {}, sends=sends) if not may_be_unset(n)}
+    unset = helper_prefixes(graph.entry(task.entry).body)
+    needed = {n for n in live_before(task.body, {}, sends=sends) if not n.startswith(unset)}
     given = {v.name for v in task.inputs}
     _law(needed <= given, f"{task.name} gets what it reads: {sorted(needed - given)} missing")
     for flow in graph.flows:

@@ -29,9 +29,9 @@ class EntryMethod:
 
     __anabranch_entry__ = True
 
-    def __init__(self, function: Callable[..., Any], owner: type) -> None:
+    def __init__(self, function: Callable[..., Any], owner: type, name: str) -> None:
         self.__wrapped__ = function
-        self.__name__, self.__qualname__ = function.__name__, function.__qualname__
+        self.__name__, self.__qualname__ = name, function.__qualname__
         self.__doc__, self.__module__ = function.__doc__, function.__module__
         self.__anabranch_owner__ = owner
 

@@ -77,7 +77,7 @@ class Program(metaclass=ProgramType):
             for name, member in list(vars(base).items()):
                 own = base is cls or name not in vars(cls)
                 if own and public(name) and inspect.isfunction(member) and not hasattr(member, "__anabranch_pure__"):
-                    setattr(cls, name, EntryMethod(member, cls))
+                    setattr(cls, name, EntryMethod(member, cls, name))
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         spec = describe(cls)

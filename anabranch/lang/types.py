@@ -209,6 +209,8 @@ def parse(annotation: Any, names: Mapping[str, Any] | None = None) -> Type:
         if len(args) == 2 and args[1] is Ellipsis:
             raise UnsupportedType(f"{_show(annotation)} has no fixed length: write list[{_show(args[0])}]")
         return Tuple(tuple(parse(a, names) for a in args if a != ()))
+    if origin in _ARITY and len(args) != _ARITY[origin]:
+        raise UnsupportedType(f"{_show(annotation)} does not say what it holds: write for example {_example(origin)}")
     if origin is list:
         return List(parse(args[0], names))
     if origin is dict:
@@ -224,6 +226,7 @@ def parse(annotation: Any, names: Mapping[str, Any] | None = None) -> Type:
     raise UnsupportedType(f"{_show(annotation)} is not a value type: {_SUPPORTED}")
 
 
+_ARITY: dict[Any, int] = {list: 1, set: 1, frozenset: 1, dict: 2}
 _SUPPORTED = (
     "use int, float, bool, str, bytes, date, datetime, timedelta, T | None, tuple, list, dict, set, "
     "a NamedTuple, a frozen dataclass, Vector or DenseVector"
@@ -283,7 +286,12 @@ def _parse_record(cls: type, fields: list[str], names: Mapping[str, Any] | None)
 
 
 def _record_hints(cls: type, names: Mapping[str, Any] | None) -> dict[str, Any]:
-    return typing.get_type_hints(cls, localns=None if names is None else dict(names), include_extras=True)
+    try:
+        return typing.get_type_hints(cls, localns=None if names is None else dict(names), include_extras=True)
+    except NameError:
+        raise
+    except Exception as error:  # an annotation may be any expression, and fail in any way
+        raise UnsupportedType(f"a field of {cls.__name__} has an annotation that cannot be read: {error}") from None
 
 
 def _hashable(t: Type, annotation: Any) -> Type:

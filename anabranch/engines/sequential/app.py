@@ -205,7 +205,8 @@ class Run:
             signals.append(self.machine.run(task.body, own))
             envs.append(own)
         self.machine.single = None
-        if any(s != signals[0] for s in signals):
+        ways = {(type(s), s.flow if isinstance(s, Send) else None) for s in signals}
+        if len(ways) > 1:
             raise BrokenGraph(f"the instances of {task.name} went different ways")
         if isinstance(signals[0], Send):
             flow = self.app.flow(signals[0].flow)
@@ -218,7 +219,7 @@ class Run:
         message: Env = {}
         for variable in flow.carries:
             if variable.name not in env:
-                continue  # an inlined helper's result that this path has not set
+                continue  # of a helper that has returned before: see helper_prefixes
             value = env[variable.name]
             if variable.multi and flow.over == "instances":
                 assert flow.collects is not None and isinstance(value, Each)

@@ -73,6 +73,7 @@ class Machine:
         self.pinned = False  # a winding row keeps the instance it started with: it may come back to it
         self.single: int | None = None  # inside a task at every instance: the one at hand
         self.at: Span = store.graph.span
+        self._caught: dict[int, Span] = {}
 
     # Expressions
 
@@ -232,35 +233,39 @@ class Machine:
                 self._assign(inner, item, env)
 
     def _raise(self, error: Expr | None, cause: Expr | None, env: Env, span: Span) -> None:
-        if error is None:
-            raise env["except"]
-        raised = self.value(error, env)
+        raised = env["except"] if error is None else self.value(error, env)
         reason = None if cause is None else self.value(cause, env)
-        self.at = span
+        self.at = self._caught.get(id(raised), span)  # raised again, it comes from where it came from first
         if cause is None:
             raise raised
         raise raised from reason
 
     def _try(self, stmt: Try, env: Env) -> Signal:
         try:
-            try:
-                signal = self.run(stmt.body, env)
-            except Exception as error:
-                for handler in stmt.handlers:
-                    if isinstance(error, handler.classes):
-                        if handler.name is not None:
-                            env[handler.name] = error
-                        outer = env.get("except")
-                        env["except"] = error
-                        signal = self.run(handler.body, env)
-                        env["except"] = outer
-                        return signal
+            signal = self._guarded(stmt, env)
+        except BaseException:
+            at = self.at
+            self.run(stmt.final, env)
+            self.at = at
+            raise
+        self.run(stmt.final, env)
+        return signal
+
+    def _guarded(self, stmt: Try, env: Env) -> Signal:
+        try:
+            signal = self.run(stmt.body, env)
+        except BaseException as error:
+            handler = next((h for h in stmt.handlers if isinstance(error, h.classes)), None)
+            if handler is None:
                 raise
-            return signal if signal is not None else self.run(stmt.orelse, env)
-        finally:
-            last = self.run(stmt.final, env)
-            if last is not None:
-                raise AssertionError("control flow out of finally is refused by the translator")
+            self._caught[id(error)] = self.at
+            if handler.name is not None:
+                env[handler.name] = error
+            outer, env["except"] = env.get("except"), error
+            signal = self.run(handler.body, env)
+            env["except"] = outer
+            return signal
+        return signal if signal is not None else self.run(stmt.orelse, env)
 
     # State
 

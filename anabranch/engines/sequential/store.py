@@ -39,7 +39,10 @@ class Store:
         return parts
 
     def owner(self, key: Any) -> int:
-        return self.assignment(bucket(key))
+        try:
+            return self.assignment(bucket(key))
+        except ValueError:  # no key at all (a lone surrogate): the access itself says so
+            return 0
 
     def merged(self, name: str) -> Any:
         """A copy of a state as a user sees it: the union of its parts, the merge of its instances, or one copy."""
