@@ -22,6 +22,7 @@ from anabranch.lang.types import (
     Optional,
     Record,
     Set,
+    Tuple,
     Type,
     accepts,
     freeze,
@@ -65,6 +66,8 @@ def _assign(cx: Context, node: ast.Assign) -> None:
     value = expressions.lower(cx, node.value)
     if len(node.targets) > 1 and not isinstance(value, Const | Local | Config):
         value = cx.bind("value.", value)
+    if len(node.targets) > 1 and isinstance(value, Local):
+        cx.unnamed.discard(value.name)  # it is read once more
     for each in node.targets:
         if isinstance(each, ast.Subscript | ast.Attribute):
             _store_value(cx, node, each, value)
@@ -89,7 +92,7 @@ def assign_target(cx: Context, node: ast.AST, target: ast.expr, value: Expr) -> 
     if isinstance(target, ast.Tuple | ast.List) and any(
         isinstance(e, ast.Subscript | ast.Attribute) for e in target.elts
     ):
-        cx.error(target, "AB501", "a tuple target with state or items in it", "unpack into variables, then store each")
+        _assign_each(cx, node, target, value)
         return
     if isinstance(value.type, Optional):
         expressions.maybe_none(cx, target, value)
@@ -100,6 +103,25 @@ def assign_target(cx: Context, node: ast.AST, target: ast.expr, value: Expr) -> 
         return
     names = comprehensions.declare(cx, target, value.type, cx.depends_locally(value), is_multi(value))
     cx.emit(Assign(names, value, cx.span(node)))
+
+
+def _assign_each(cx: Context, node: ast.AST, target: ast.Tuple | ast.List, value: Expr) -> None:
+    """`xs[i], xs[j] = xs[j], xs[i]`: all values first, then the stores from left to right."""
+    if not isinstance(value.type, Tuple) or len(value.type.items) != len(target.elts):
+        if value.type != UNKNOWN:
+            cx.error(target, "AB501", f"{value.type} is unpacked into items", "unpack a tuple of the same length")
+        return
+    if isinstance(value, Apply) and value.op == "tuple":
+        parts: list[Expr] = [v if isinstance(v, Const) else cx.bind("value.", v) for v in value.args]
+    else:
+        whole = value if isinstance(value, Local) else cx.bind("value.", value)
+        kinds = enumerate(value.type.items)
+        parts = [Apply("[]", (whole, Const(i, INT, value.span)), kind, value.span) for i, kind in kinds]
+    for each, part in zip(target.elts, parts, strict=True):
+        if isinstance(each, ast.Subscript | ast.Attribute):
+            _store_value(cx, node, each, part)
+        else:
+            assign_target(cx, node, each, part)
 
 
 def _is_ours(cx: Context, name: str) -> bool:
@@ -176,8 +198,10 @@ def _store(cx: Context, node: ast.AST, target: ast.Subscript | ast.Attribute, va
         return
     state = accesses.state_of(cx, target.value)
     if state is not None and isinstance(target, ast.Subscript):
-        stored, key = expressions.lower_all(cx, [value, target.slice])
-        accesses.access(cx, node, *state, "__setitem__", [key, stored])
+        stored = expressions.lower(cx, value)
+        if not cx.stable(stored) and not _simple_target(target.slice):
+            stored = cx.bind("value.", stored)  # Python evaluates it before the key
+        accesses.access(cx, node, *state, "__setitem__", [expressions.lower(cx, target.slice), stored])
         return
     _store_value(cx, node, target, expressions.lower(cx, value))
 
@@ -187,7 +211,7 @@ def _store_value(cx: Context, node: ast.AST, target: ast.Subscript | ast.Attribu
     if isinstance(target, ast.Attribute):
         _store_attribute(cx, node, target, value, state)
         return
-    if not cx.stable(value) and expressions.emits(cx, target):
+    if not cx.stable(value) and not (_simple_target(target.slice) and _simple_target(target.value)):
         value = cx.bind("value.", value)
     if state is not None:
         key = expressions.lower(cx, target.slice)
@@ -198,6 +222,18 @@ def _store_value(cx: Context, node: ast.AST, target: ast.Subscript | ast.Attribu
         return
     receiver, key = expressions.lower_all(cx, [target.value, target.slice])
     store_item(cx, node, receiver, key, value)
+
+
+def _simple_target(node: ast.expr) -> bool:
+    """Can evaluating it neither fail nor change anything? Then it may happen before or after the value."""
+    match node:
+        case ast.Name() | ast.Constant():
+            return True
+        case ast.Tuple():
+            return all(map(_simple_target, node.elts))
+        case ast.Attribute():
+            return isinstance(node.value, ast.Name)
+    return False
 
 
 def store_item(cx: Context, node: ast.AST, receiver: Expr, key: Expr, value: Expr) -> None:
@@ -336,6 +372,9 @@ def _in_place(cx: Context, node: ast.AugAssign, op: str, old: Expr, value: Expr)
     """`xs += ys` changes the list itself, as in Python; of what state handed out it makes a new one."""
     if not isinstance(old.type, List | Set | Dict) or value.type == UNKNOWN or not is_mutable(old.type):
         return False
+    if isinstance(old.type, List) and isinstance(value.type, Set):
+        cx.error(node, "AB509", f"'{op}=' shows the order of a {value.type}", "use sorted(...) of it")
+        return True
     name = _IN_PLACE.get((type(old.type), op))
     if name is None:
         cx.error(node, "AB501", f"'{op}=' on a {old.type}", f"write x = x {op} ...")

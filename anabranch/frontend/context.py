@@ -30,7 +30,9 @@ class Frame:
 
     def binding(self, names: Iterable[str]) -> Frame:
         """The frame inside a lambda or comprehension that has variables of its own."""
-        return replace(self, locals=self.locals | set(names))
+        bound = set(names)
+        same = {name: variable for name, variable in self.same.items() if name not in bound}
+        return replace(self, locals=self.locals | bound, same=same)
 
 
 @dataclass

@@ -39,7 +39,7 @@ from anabranch.graph.code import (
 from anabranch.graph.liveness import Live, without
 from anabranch.graph.nodes import Dispatch, Variable, Where
 from anabranch.graph.span import Span
-from anabranch.lang.types import BOOL, INT, NONE, UNKNOWN, List, Tuple, Type
+from anabranch.lang.types import BOOL, INT, NONE, UNKNOWN, List, Optional, Tuple, Type
 
 _DISPATCH = {
     Where.KEY: Dispatch.BY_KEY,
@@ -101,7 +101,9 @@ def cut(body: Body, parameters: tuple[Variable, ...], span: Span) -> Cut:
     first = cells.at(body, 0, None, None)
     scout = Cutter(numbering, cells, aliased_names(body), span)
     trial = scout.start(first, NOWHERE, None, parameters)
-    place, key = _first_place(scout, trial, numbering, env, body)
+    # A parameter that may be None is no key before it was tested.
+    known = {p.name: env[p.name] for p in parameters if not isinstance(p.type, Optional)}
+    place, key = _first_place(scout, trial, numbering, known, body)
     if place == NOWHERE:
         return Cut(trial, Dispatch.ANY, None, scout.tasks, scout.edges, scout.jumps_in_try)
     cutter = Cutter(numbering, cells, scout.aliased, span)
@@ -204,27 +206,41 @@ class Cutter:
 
 def _as_while(loop: For, number: int) -> Body:
     span = loop.span
-    items, at = f"for.{number}.items", f"for.{number}.at"
-    element: Type = iterate(loop.source.type) or UNKNOWN
-    source = loop.source
-    if isinstance(source.type, List):
-        kind: Type = source.type
-    else:
-        kind = List(element)
-        source = Apply("call", (Const(list, NONE, span), source), kind, span)
-    index, all_items = Local(at, INT, span), Local(items, kind, span)
-    length = Apply("call", (Const(len, NONE, span), all_items), INT, span)
+    at = Local(f"for.{number}.at", INT, span)
+    start, count, item = _positions(loop, f"for.{number}", at)
     body = (
-        Assign(loop.target, Apply("[]", (all_items, index), element, span), span),
-        Assign(at, Apply("+", (index, Const(1, INT, span)), INT, span), span),
+        Assign(loop.target, item, span),
+        Assign(at.name, Apply("+", (at, Const(1, INT, span)), INT, span), span),
         *loop.body,
     )
-    test = Apply("<", (index, length), BOOL, span)
-    return (
-        Assign(items, source, span),
-        Assign(at, Const(0, INT, span), span),
-        While(test, body, loop.orelse, span),
-    )
+    test = Apply("<", (at, count), BOOL, span)
+    return (*start, Assign(at.name, Const(0, INT, span), span), While(test, body, loop.orelse, span))
+
+
+def _positions(loop: For, prefix: str, at: Local) -> tuple[Body, Expr, Expr]:
+    """What to keep of the source, how many items it has, and the item at a position."""
+    source, span = loop.source, loop.span
+    if isinstance(source, Apply) and source.op == "call" and _is_range(source.args[0]):
+        zero, one = Const(0, INT, span), Const(1, INT, span)
+        given = source.args[1:]
+        first, stop, step = (zero, *given, one) if len(given) == 1 else (*given, one)[:3]
+        kept = [Local(f"{prefix}.{name}", INT, span) for name in ("start", "stop", "step")]
+        assigns = tuple(Assign(k.name, v, span) for k, v in zip(kept, (first, stop, step), strict=True))
+        whole = Apply("call", (source.args[0], *kept), source.type, span)
+        item = Apply("[]", (whole, at), INT, span)
+        return assigns, Apply("call", (Const(len, NONE, span), whole), INT, span), item
+    element: Type = iterate(source.type) or UNKNOWN
+    kind: Type = source.type
+    if not isinstance(kind, List):
+        kind = List(element)
+        source = Apply("call", (Const(list, NONE, span), source), kind, span)
+    items = Local(f"{prefix}.items", kind, span)
+    count = Apply("call", (Const(len, NONE, span), items), INT, span)
+    return (Assign(items.name, source, span),), count, Apply("[]", (items, at), element, span)
+
+
+def _is_range(expr: Expr) -> bool:
+    return isinstance(expr, Const) and expr.value is range
 
 
 @dataclass
@@ -335,9 +351,9 @@ class Writer:
             if fan is not None and not (self.fan and fan.rows):
                 return self._fan_out(cell, stmt, fan)
             if transparent(stmt, numbering, live, aliased):
-                jumps = Jumps(after, None)
+                jumps = self.cutter.jumps.setdefault(id(cell), Jumps(after, cell))
                 kept, self.fan, self.around = (self.fan, self.around), True, self._entering(stmt)
-                body, _ = self.block(stmt.body, None, jumps, jumps)
+                body, _ = self.block(stmt.body, cell, jumps, jumps)
                 self.fan, self.around = kept
                 return [For(stmt.target, stmt.source, tuple(body), (), stmt.span)], True
         if isinstance(stmt, For):
@@ -367,7 +383,7 @@ class Writer:
             return None
         last, env = numbering.heads[id(stmt)]
         live = self.cutter.cells.live(cell)
-        known = {name: number for name, number in env.items() if name in live}
+        known = {n: number for n, number in env.items() if n in live and not isinstance(live[n].type, Optional)}
         key = numbering.rebuild(place.number, known) if place.number <= last else None
         return None if key is None else self._send(cell, place, key, stmt.span)
 

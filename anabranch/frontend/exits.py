@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TypeVar
 
-RESULT, DONE = "return", "returned"
+RESULT, DONE = "return", "return.done"
 Node = TypeVar("Node", bound=ast.AST)
 
 

@@ -8,10 +8,27 @@ from __future__ import annotations
 
 from anabranch.frontend.cells import FanOut, escapes
 from anabranch.frontend.numbers import Numbering
-from anabranch.graph.code import Access, Body, For, Gather, If, Return, Stmt, While, bodies, target_names, walk
+from anabranch.graph.code import (
+    Access,
+    Apply,
+    Body,
+    Break,
+    Continue,
+    For,
+    Gather,
+    If,
+    Return,
+    Stmt,
+    While,
+    bodies,
+    free_names,
+    target_names,
+    walk,
+)
 from anabranch.graph.effects import changed_names
 from anabranch.graph.liveness import Live, assigned, live_before, reads_of, union, without
 from anabranch.graph.nodes import Variable, Where
+from anabranch.lang.types import BOOL
 
 
 def accesses(body: Body) -> list[Access]:
@@ -28,8 +45,12 @@ def plan(loop: For, numbering: Numbering, after: Live, aliased: set[str], rows: 
     places = {numbering.places[id(a)] for a in found}
     if loop.orelse or gathers(loop.body) or len(places) != 1 or next(iter(places)).where is not Where.KEY:
         return None
-    first = next(i for i, s in enumerate(loop.body) if accesses((s,)))
-    local, rest = loop.body[:first], loop.body[first:]
+    changed = changed_names(loop.body)
+    if changed & (aliased | free_names(loop.source)):
+        return None
+    body = _guarded(loop.body)
+    first = next(i for i, s in enumerate(body) if accesses((s,)))
+    local, rest = body[:first], body[first:]
     if not _visits_once(rest, numbering):
         return None
     targets = set(target_names(loop.target))
@@ -40,7 +61,7 @@ def plan(loop: For, numbering: Numbering, after: Live, aliased: set[str], rows: 
     if accesses(tail) or any(escapes(remote)) or _leaves(remote) or _leaves(tail):
         return None
     written = assigned(tail) | changed_names(tail)
-    if (changed_names(tail) | changed_names(remote)) & aliased or written & _reads(remote):
+    if written & _reads(remote) or changed_names(local) & _reads(tail):
         return None
     if changed_names(remote) & _outside(local, targets, head):
         return None
@@ -49,13 +70,22 @@ def plan(loop: For, numbering: Numbering, after: Live, aliased: set[str], rows: 
         return FanOut(local + tail, remote, (), None)
     if not tail:
         return FanOut(local, remote, (), None)
-    if any(type(s).__name__ == "Break" for s in escapes(tail)) or written & _reads(local):
+    if any(isinstance(s, Break) for s in escapes(tail)) or written & _reads(local) or _leaves(local):
         return None
     inside = assigned(local) | assigned(remote) | targets
     contributes = tuple(sorted((v for n, v in needs.items() if n in inside), key=lambda v: v.name))
     if {v.name for v in contributes} & set(after) or assigned(tail) & inside:
         return None
     return FanOut(local, remote, tail, rows, contributes)
+
+
+def _guarded(body: Body) -> Body:
+    """`if c: ...` at the end of an iteration is `if not c: continue`, so that what follows can be split."""
+    last = body[-1]
+    if not (isinstance(last, If) and not last.orelse and accesses(last.then)):
+        return body
+    test = Apply("not", (last.test,), BOOL, last.span)
+    return (*body[:-1], If(test, (Continue(last.span),), (), last.span), *_guarded(last.then))
 
 
 def transparent(loop: For | While, numbering: Numbering, after: Live, aliased: set[str]) -> bool:

@@ -107,7 +107,7 @@ class Numbering:
                 at = i % len(receiver.type.items)
                 parts = self._shapes.get(whole, ("", ()))
                 return parts[1][at] if parts[0] == "tuple" else self._part(whole, at, expr)
-            case Apply(op, args) if not changes(expr) and not any(isinstance(a.type, Iter) for a in args):
+            case Apply(op, args, kind) if not (is_mutable(kind) or changes(expr) or any(map(_is_iterator, args))):
                 numbers = tuple(self.number(a, env) for a in args)
                 version = self._version if any(is_mutable(a.type) for a in args) else -1
                 found = self._number((op, numbers, expr.keywords, version))
@@ -226,3 +226,7 @@ class Numbering:
         if not op or any(p is None for p in parts):
             return None
         return Apply(op, tuple(p for p in parts if p is not None), known.type, known.span)
+
+
+def _is_iterator(expr: Expr) -> bool:
+    return isinstance(expr.type, Iter)

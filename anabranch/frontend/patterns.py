@@ -8,6 +8,7 @@ from anabranch.frontend import expressions, resolve, statements
 from anabranch.frontend.context import Context, is_multi
 from anabranch.frontend.operators import iterate
 from anabranch.frontend.scope import Env, Var, join_envs
+from anabranch.frontend.unit import assigned_names
 from anabranch.graph.code import Apply, Body, Const, Expr, If, Local
 from anabranch.lang.types import BOOL, INT, NONE, UNKNOWN, List, Optional, Record, Tuple, Type, parse
 
@@ -18,10 +19,15 @@ def lower_match(cx: Context, node: ast.Match) -> None:
     subject = expressions.lower(cx, node.subject)
     if is_multi(subject):
         cx.error(node.subject, "AB401", "match decides on a value per instance", "use ab.gather(...) first")
-    if not isinstance(subject, Local):
+    captured = {cx.name(n) for case in node.cases for n in assigned_names([_pattern_only(case)])}
+    if not isinstance(subject, Local) or subject.name in captured:
         subject = cx.bind("match.", subject)
     for stmt in _cases(cx, node, subject, node.cases):
         cx.out.append(stmt)
+
+
+def _pattern_only(case: ast.match_case) -> ast.stmt:
+    return ast.Match(subject=ast.Constant(None), cases=[ast.match_case(pattern=case.pattern, guard=None, body=[])])
 
 
 def _cases(cx: Context, node: ast.Match, subject: Local, cases: list[ast.match_case]) -> Body:
@@ -38,7 +44,7 @@ def _cases(cx: Context, node: ast.Match, subject: Local, cases: list[ast.match_c
             expressions.assign(cx, cx.name(name), value)
         guard_fails: Env | None = None
         if case.guard is not None:
-            guard = expressions.lower(cx, case.guard)
+            guard = statements.condition(cx, case.guard)
             after_guard = cx.env
             with cx.writing() as guarded:
                 statements.lower_body(cx, case.body)

@@ -231,11 +231,24 @@ def _while(cx: Context, node: ast.While) -> None:
 
 def _while_by_break(cx: Context, node: ast.While) -> None:
     """A test that reaches state is evaluated at the start of each iteration."""
-    leave = ast.copy_location(ast.Break(), node)
+    leave: list[ast.stmt] = [ast.Break()]
     negated = ast.copy_location(ast.UnaryOp(op=ast.Not(), operand=node.test), node.test)
-    stop = ast.copy_location(ast.If(test=negated, body=[*node.orelse, leave], orelse=[]), node.test)
     true = ast.copy_location(ast.Constant(True), node.test)
-    _while(cx, ast.copy_location(ast.While(test=true, body=[stop, *node.body], orelse=[]), node))
+    if not node.orelse:
+        stop = _located(ast.If(test=negated, body=leave, orelse=[]), node.test)
+        _while(cx, ast.copy_location(ast.While(test=true, body=[stop, *node.body], orelse=[]), node))
+        return
+    # `else` belongs to the loops around: it runs after this one, if its test failed.
+    flag = cx.fresh("while.")
+    frame, cx.frame = cx.frame, cx.frame.binding([flag])
+    names = [ast.Name(id=flag, ctx=ast.Store()), ast.Name(id=flag, ctx=ast.Store()), ast.Name(id=flag, ctx=ast.Load())]
+    before = ast.Assign(targets=[names[0]], value=ast.Constant(False), type_comment=None)
+    ended = ast.Assign(targets=[names[1]], value=ast.Constant(True), type_comment=None)
+    stop = _located(ast.If(test=negated, body=[ended, *leave], orelse=[]), node.test)
+    loop = ast.copy_location(ast.While(test=true, body=[stop, *node.body], orelse=[]), node)
+    after = _located(ast.If(test=names[2], body=node.orelse, orelse=[]), node)
+    lower_body(cx, [_located(before, node), loop, after])
+    cx.frame = frame
 
 
 def _leave(cx: Context, node: ast.Break | ast.Continue) -> None:
@@ -425,6 +438,11 @@ class _Rename(ast.NodeTransformer):
 
     def __init__(self, names: set[str], prefix: str) -> None:
         self.names, self.prefix = names, prefix
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
+        own = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+        inner = _Rename(self.names - own, self.prefix)
+        return ast.copy_location(ast.Lambda(args=node.args, body=inner.visit(node.body)), node)
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
         if node.id in self.names:

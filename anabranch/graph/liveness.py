@@ -44,7 +44,8 @@ def helper_prefixes(body: Body) -> tuple[str, ...]:
     A flag says whether such a helper has returned, and what follows is read only if it has not. Liveness does not see
     that, so a path may be without some of these variables.
     """
-    return tuple(name.removesuffix("returned") for name in sorted(assigned(body)) if name.endswith(".returned"))
+    flag = "return.done"
+    return tuple(name.removesuffix(flag) for name in sorted(assigned(body)) if name.endswith("." + flag))
 
 
 def union(*sets: Live) -> dict[str, Variable]:

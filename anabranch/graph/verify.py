@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anabranch.graph.code import Access, Apply, Body, Const, Gather, Send, expressions, walk
-from anabranch.graph.liveness import Live, live_before, helper_prefixes
+from anabranch.graph.liveness import Live, helper_prefixes, live_before
 from anabranch.graph.nodes import Dispatch, Flow, Graph, Task, Where
 from anabranch.lang.distribution import Distribution
 from anabranch.lang.types import is_value
