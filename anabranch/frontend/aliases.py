@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import itertools
+import re
+from collections.abc import Iterator
 
 from anabranch.frontend.operators import iterate
 from anabranch.graph.code import (
@@ -21,8 +23,10 @@ from anabranch.graph.code import (
 )
 from anabranch.graph.effects import MUTATORS
 from anabranch.lang import DenseVector, Vector
-from anabranch.lang.types import Record, Type, is_mutable
+from anabranch.lang.types import Dict, Record, Type, is_mutable
 
+# The list that a comprehension with state fills is used once: whoever takes it is its only owner.
+_MOVED = re.compile(r"comp\.\d+\.out$")
 _COPIES = frozenset((list, sorted, set, frozenset, dict, reversed, enumerate, zip, Vector, DenseVector))
 
 
@@ -52,14 +56,14 @@ def shared_inside(body: Body) -> set[str]:
         if isinstance(stmt, Assign) and _repeats(stmt.value):
             found.update(target_names(stmt.target))
         for expr in expressions(stmt):
-            found.update(holder for holder, _ in _stored(expr, same=True))
+            found.update(holder for holder, _ in stored(expr, same=True))
     return found
 
 
 def _repeats(expr: Expr) -> bool:
     match expr:
         case Apply("*", (left, _)):
-            return _holds_mutable(iterate(left.type))
+            return _holds_mutable(left.type)
         case Apply("list" | "tuple" | "dict", args):
             return any(is_mutable(a.type) and not isinstance(a, Apply) for a in args) or any(map(_repeats, args))
         case Comprehension(_, element):
@@ -74,17 +78,16 @@ def aliased_names(body: Body) -> set[str]:
 def _pairs(body: Body) -> Iterator[tuple[str, str]]:
     for stmt in walk(body):
         if isinstance(stmt, Assign):
-            for source in _shares(stmt.value):
-                yield from ((target, source) for target in target_names(stmt.target))
-        elif isinstance(stmt, For) and _holds_mutable(iterate(stmt.source.type)):
-            for source in _shares(stmt.source, parts=True):
-                yield from ((target, source) for target in target_names(stmt.target))
+            yield from ((target, source) for source in shares(stmt.value) for target in target_names(stmt.target))
+        elif isinstance(stmt, For):
+            yield from ((target, source) for source in elements_of(stmt.source) for target in target_names(stmt.target))
         for expr in expressions(stmt):
-            yield from _stored(expr)
+            yield from stored(expr)
 
 
-def _holds_mutable(kind: Type | None) -> bool:
-    return kind is not None and _mutable(kind)
+def _holds_mutable(kind: Type) -> bool:
+    element = kind.value if isinstance(kind, Dict) else iterate(kind)
+    return element is not None and _mutable(element)
 
 
 def _mutable(kind: Type) -> bool:
@@ -92,48 +95,50 @@ def _mutable(kind: Type) -> bool:
     return is_mutable(kind) or (isinstance(kind, Record) and any(_mutable(t) for _, t in kind.fields))
 
 
-def _shares(expr: Expr, parts: bool = False) -> Iterator[str]:
+def shares(expr: Expr, parts: bool = False) -> Iterator[str]:
     """Variables whose mutable value, or a part of it, this expression gives."""
     if not parts and not _mutable(expr.type):
         return
     match expr:
-        case Local(name):
+        case Local(name) if not _MOVED.search(name):
             yield name
-        case Apply("if", (_, then, orelse)):
-            yield from _shares(then, parts)
-            yield from _shares(orelse, parts)
-        case Apply("and" | "or", args):
+        case Apply("if", (_, *args)) | Apply("and" | "or", args):
             for arg in args:
-                yield from _shares(arg, parts)
-        case Apply(op, args) if op == "[]" or op.startswith(("attr:", "method:")):
-            yield from _shares(args[0], parts=True)
-        case Comprehension(_, element, clauses):
+                yield from shares(arg, parts)
+        case Apply(op, (receiver, *args)) if op == "[]" or op.startswith(("attr:", "method:")):
+            yield from shares(receiver, parts=True)
+            for arg in args:
+                yield from shares(arg)
+        case Comprehension(_, element, clauses) if _mutable(element.type):
             for inner in (element, *(c.source for c in clauses)):
-                yield from _shares(inner, parts=True)
+                yield from shares(inner, parts=True)
         case Apply("call", (Const(function), *args)) if function in _COPIES:
-            yield from _elements(args)
+            for arg in args:
+                yield from elements_of(arg)
         case Apply("+" | "*" | "slice" | "|" | "&" | "-" | "^", args):
-            yield from _elements(args)
+            for arg in args:
+                yield from elements_of(arg)
         case Apply("list" | "tuple" | "dict" | "call" | "function" | "procedure", args):
             for arg in args:
-                yield from _shares(arg, parts=_mutable(arg.type))
+                yield from shares(arg, parts=_mutable(arg.type))
 
 
-def _elements(args: Iterable[Expr]) -> Iterator[str]:
-    """What a new container shares with those it was made from: their elements, where these can be changed."""
-    for arg in args:
-        if _holds_mutable(iterate(arg.type)):
-            yield from _shares(arg, parts=True)
+def elements_of(expr: Expr) -> Iterator[str]:
+    """What a new container, or a loop, shares with its source: the elements, where these can be changed."""
+    if _holds_mutable(expr.type):
+        yield from shares(expr, parts=True)
 
 
-def _stored(expr: Expr, same: bool = False) -> Iterator[tuple[str, str]]:
+def stored(expr: Expr, same: bool = False) -> Iterator[tuple[str, str]]:
     """`xs.append(ys)` and `d[k] = ys` make one value part of another; with `same`, of itself too."""
     if isinstance(expr, Apply):
-        stores = expr.op == "setitem" or (expr.op.startswith("method:") and expr.op[7:] in MUTATORS)
-        if stores and expr.args:
-            holders = list(_shares(expr.args[0], parts=True))
+        if expr.op == "setitem" or (expr.op.startswith("method:") and expr.op[7:] in MUTATORS):
+            holders = list(shares(expr.args[0], parts=True))
             for arg in expr.args[1:]:
-                for source in _shares(arg, parts=_holds_mutable(iterate(arg.type))):
+                for source in (*shares(arg), *elements_of(arg)):
                     yield from ((holder, source) for holder in holders if same or holder != source)
+        elif expr.op == "procedure":
+            names = [n for a in expr.args[1:] for n in shares(a)]
+            yield from itertools.combinations(names, 2)
     for inner in operands(expr):
-        yield from _stored(inner, same)
+        yield from stored(inner, same)

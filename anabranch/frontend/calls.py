@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dataclasses
 import inspect
 from collections.abc import Sequence
 from types import FunctionType, ModuleType
@@ -15,7 +16,7 @@ from anabranch.frontend.methods import Method, attribute_names, empty, method
 from anabranch.frontend.operators import iterate
 from anabranch.frontend.scope import Var
 from anabranch.frontend.unit import MISSING, is_users_own
-from anabranch.graph.code import Apply, Config, Const, Expr, Gather, Local
+from anabranch.graph.code import Apply, Comprehension, Config, Const, Expr, Gather, Local
 from anabranch.graph.nodes import State
 from anabranch.lang.types import (
     DENSE_VECTOR,
@@ -27,10 +28,12 @@ from anabranch.lang.types import (
     VECTOR,
     Dict,
     Fault,
+    Iter,
     List,
     Optional,
     Record,
     Set,
+    Tuple,
     Type,
     UnsupportedType,
     accepts,
@@ -39,6 +42,7 @@ from anabranch.lang.types import (
 )
 
 Keywords = Sequence[tuple[str, Expr]]
+_NUMBERS = (FLOAT, INT, NEVER)
 
 
 def lower_call(cx: Context, node: ast.Call) -> Expr:
@@ -225,6 +229,8 @@ def _call_static(cx: Context, node: ast.Call, target: Any) -> Expr:
         )
     if resolve.is_record(target):
         return _call_record(cx, node, target)
+    if target is dataclasses.replace:
+        return _replace_fields(cx, node)
     rule = library.rule_of(target)
     if rule is not None:
         return _call_library(cx, node, target, rule)
@@ -299,7 +305,7 @@ def _call_vector(cx: Context, node: ast.Call, target: Any) -> Expr:
             arg.type in (UNKNOWN, NEVER)
             or isinstance(arg.type, type(result))
             or (result == VECTOR and isinstance(arg.type, Dict))
-            or (result == DENSE_VECTOR and (isinstance(arg.type, List) or iterate(arg.type) == FLOAT))
+            or (result == DENSE_VECTOR and isinstance(arg.type, List | Iter | Tuple) and iterate(arg.type) in _NUMBERS)
         )
         if not fits or len(args) > 1 or keywords:
             wanted = "a dict[int, float]" if result == VECTOR else "a list[float]"
@@ -338,6 +344,28 @@ def _call_record(cx: Context, node: ast.Call, target: type) -> Expr:
     return _apply_call(cx, node, target, args, keywords, record)
 
 
+def _replace_fields(cx: Context, node: ast.Call) -> Expr:
+    """`dataclasses.replace(record, field=value)`."""
+    args, keywords = _arguments(cx, node)
+    nothing = Const(None, UNKNOWN, cx.span(node))
+    if len(args) == 1 and args[0].type == UNKNOWN:
+        return nothing
+    record = args[0].type if len(args) == 1 else UNKNOWN
+    if not isinstance(record, Record) or issubclass(record.cls, tuple):
+        cx.error(node, "AB206", "replace takes one frozen dataclass and its fields by name", "replace(r, n=1)")
+        return nothing
+    for name, value in keywords:
+        wanted = record.field(name)
+        if wanted is None or not _fits_field(wanted, value.type):
+            return cx.error(node, "AB206", f"the field '{name}' of {record} is {wanted}, got {value.type}", "check it")
+    return _apply_call(cx, node, dataclasses.replace, args, keywords, record)
+
+
+def _fits_field(wanted: Type, given: Type) -> bool:
+    """A record keeps what it is given: an int does not become a float."""
+    return given == UNKNOWN or (accepts(wanted, given) and not (wanted == FLOAT and given == INT))
+
+
 def _complete(target: type, given: set[str]) -> bool:
     try:
         parameters = list(inspect.signature(target).parameters.values())
@@ -362,10 +390,6 @@ def _call_library(cx: Context, node: ast.Call, target: Any, rule: library.Rule) 
             method_name = "__len__" if target is len else "__iter__"
             found = accesses.lower_access(cx, node, *state, method_name, [])
             return found if target is len or found.type == UNKNOWN else _typed(cx, node, target, rule, [found], [])
-    if target is isinstance:
-        return cx.error(
-            node, "AB502", "isinstance is decided by the types that are known", "use T | None and 'is None'"
-        )
     args, keywords = _library_arguments(cx, node, target)
     return _typed(cx, node, target, rule, args, keywords)
 
@@ -375,7 +399,11 @@ def _typed(cx: Context, node: ast.Call, target: Any, rule: library.Rule, args: l
     named = {k: v.type for k, v in keywords}
     if UNKNOWN in types or UNKNOWN in named.values():
         return Const(None, UNKNOWN, cx.span(node))
+    if target in (str, repr, format) and any(map(expressions.shows_order, types)):
+        return cx.error(node, "AB509", "the text of a set or dict shows its order", "use sorted(...) of it")
     for arg in args:
+        if isinstance(arg, Comprehension) and target is sum and arg.element.type == FLOAT and _over_set(arg):
+            return cx.error(node, "AB509", "the sum of floats depends on the order of a set", "use sorted(...) of it")
         if isinstance(arg.type, Optional) and target not in (str, repr, bool, min, max):
             return expressions.maybe_none(cx, node, arg)
         ordered = target is sum and isinstance(arg.type, Set) and arg.type.of == FLOAT
@@ -400,13 +428,17 @@ def _typed(cx: Context, node: ast.Call, target: Any, rule: library.Rule, args: l
     return _apply_call(cx, node, target, args, keywords, found)
 
 
+def _over_set(comprehension: Comprehension) -> bool:
+    return any(isinstance(c.source.type, Set) for c in comprehension.clauses)
+
+
 def _library_arguments(cx: Context, node: ast.Call, target: Any) -> tuple[list[Expr], list[tuple[str, Expr]]]:
     """Like others, but lambdas and functions get the type of the elements they will be called with."""
     nodes = [*node.args, *(k.value for k in node.keywords)]
     names = [None] * len(node.args) + [k.arg for k in node.keywords]
     is_function = [_is_function(cx, target, i, n, name) for i, (n, name) in enumerate(zip(nodes, names, strict=True))]
     plain = [n for n, f in zip(nodes, is_function, strict=True) if not f]
-    lowered = iter(_lower_sources(cx, plain, target))
+    lowered = iter(_lower_sources(cx, plain, target, "key" in names and target is not sorted))
     found: list[Expr | None] = [None if f else next(lowered) for f in is_function]
     sources = [e for e in found if e is not None]
     element: Type = UNKNOWN
@@ -418,9 +450,9 @@ def _library_arguments(cx: Context, node: ast.Call, target: Any) -> tuple[list[E
     return values[:count], [(k.arg or "", v) for k, v in zip(node.keywords, values[count:], strict=True)]
 
 
-def _lower_sources(cx: Context, nodes: Sequence[ast.expr], target: Any) -> list[Expr]:
+def _lower_sources(cx: Context, nodes: Sequence[ast.expr], target: Any, with_key: bool) -> list[Expr]:
     first = nodes[0] if nodes else None
-    order_free = target in library.ORDER_FREE
+    order_free = target in library.ORDER_FREE and not with_key
     if order_free and isinstance(first, ast.GeneratorExp | ast.ListComp) and not expressions.emits(cx, first):
         values = comprehensions.lower_comprehension(cx, first, order_free=True)
         return [values, *expressions.lower_all(cx, nodes[1:])]

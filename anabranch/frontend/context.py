@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from anabranch.frontend.read import span_of
-from anabranch.frontend.scope import Env, Var
+from anabranch.frontend.scope import Env, Var, join_vars
 from anabranch.frontend.unit import Names, Unit
 from anabranch.graph.code import Apply, Assign, Config, Const, Expr, Local, Stmt, operands
 from anabranch.graph.span import Span
@@ -53,11 +53,14 @@ class Context:
     counts: dict[str, int] = field(default_factory=dict)
     everywhere: int = 0
     control: bool = False  # inside a branch whose condition depends on the number of workers
+    left_early: bool = False  # some rows have gone, by such a condition: all that follows depends on it
     in_try: bool = False
     in_handler: bool = False
     results: list[Type] = field(default_factory=list)
     declared: dict[str, Type] = field(default_factory=dict)
     calls: tuple[str, ...] = ()
+    inside: int = 0  # lambdas and comprehensions around: no statement can be written between their parts
+    watched: list[Env] = field(default_factory=list)
     inlined: list[int] = field(default_factory=lambda: [0])
     returned: list[Env] = field(default_factory=list)  # where an inlined helper returned
     flagged: bool = False  # and must say so
@@ -107,6 +110,8 @@ class Context:
             if self.control and not var.local:
                 var = Var(var.type, var.multi, True, var.handle)
             self.env[name] = var
+            for watched in self.watched:
+                watched[name] = join_vars(name, watched.get(name, var), var)
 
     def depends_locally(self, expr: Expr) -> bool:
         """Does it depend on a local read of partial state?"""
@@ -132,12 +137,22 @@ class Context:
             self.out = kept
 
     @contextmanager
+    def watching(self) -> Iterator[Env]:
+        """Everything assigned inside, each variable with all it was assigned."""
+        found: Env = {}
+        self.watched.append(found)
+        try:
+            yield found
+        finally:
+            self.watched = [w for w in self.watched if w is not found]
+
+    @contextmanager
     def depending(self, local: bool) -> Iterator[None]:
         kept, self.control = self.control, self.control or local
         try:
             yield
         finally:
-            self.control = kept
+            self.control = kept or self.left_early
 
 
 def is_multi(expr: Expr) -> bool:

@@ -30,7 +30,7 @@ class Unless(ast.Pass):
 def single_exit(body: list[ast.stmt], end: ast.AST) -> list[ast.stmt]:
     """The same statements, with one exit at the end and the result in a variable."""
     none = _at(ast.Return(value=_at(ast.Constant(None), end)), end)
-    found = _rewrite(body if _endless(body[-1]) else [*body, none], in_loop=False)
+    found = _rewrite(body if _endless(body[-1]) or always_exits(body) else [*body, none], in_loop=False)
     return [_assign(DONE, _at(ast.Constant(False), end), end), *found] if flagged(found) else found
 
 
@@ -119,6 +119,15 @@ def always_exits(body: list[ast.stmt]) -> bool:
         return True
     if isinstance(last, ast.If):
         return always_exits(last.body) and always_exits(last.orelse)
+    if isinstance(last, ast.Match):
+        final = last.cases[-1]
+        whole = isinstance(final.pattern, ast.MatchAs) and final.pattern.pattern is None and final.guard is None
+        return whole and all(always_exits(c.body) for c in last.cases)
+    if isinstance(last, ast.Try):
+        return always_exits(last.orelse or last.body) and all(always_exits(h.body) for h in last.handlers)
+    if isinstance(last, ast.For | ast.While):
+        breaks = any(isinstance(n, ast.Break) for s in last.body for n in ast.walk(s))
+        return always_exits(last.orelse) and not breaks
     return False
 
 

@@ -341,6 +341,8 @@ def apply_binary(cx: Context, node: ast.AST, op: str, left: Expr, right: Expr) -
     for operand in (left, right):
         if isinstance(operand.type, Optional) or operand.type == NONE:
             return maybe_none(cx, node, operand)
+    if op == "%" and left.type == STR and shows_order(right.type):
+        return cx.error(node, "AB509", f"the text of a {right.type} shows its order", "format sorted(...) of it")
     found = binary(op, left.type, right.type, right.value if isinstance(right, Const) else None)
     if found is None:
         return cx.error(
@@ -505,7 +507,7 @@ def _chain_by_branches(cx: Context, node: ast.Compare) -> Expr:
 
 def _if_exp(cx: Context, node: ast.IfExp) -> Expr:
 
-    test = statements.condition(cx, node.test, guard=emits(cx, node.body) or emits(cx, node.orelse))
+    test = statements.condition(cx, node.test)
     if not emits(cx, node.body) and not emits(cx, node.orelse):
         kept = cx.env
         cx.env = narrowed(cx, kept, node.test, True)
@@ -606,17 +608,17 @@ def _dict(cx: Context, node: ast.Dict) -> Expr:
 
 
 def _fstring(cx: Context, node: ast.JoinedStr) -> Expr:
-    inner = [v.value for v in node.values if isinstance(v, ast.FormattedValue)]
-    values = iter(lower_all(cx, inner))
+    """Each part is evaluated and made text before the next one."""
     parts: list[Expr] = []
-    for value in node.values:
+    last = max((i for i, v in enumerate(node.values) if emits(cx, v)), default=-1)
+    for i, value in enumerate(node.values):
         span = cx.span(value)
         if isinstance(value, ast.Constant):
             parts.append(Const(value.value, STR, span))
             continue
         assert isinstance(value, ast.FormattedValue)
-        shown = next(values)
-        if isinstance(shown.type, Set | Dict):
+        shown = lower(cx, value.value)
+        if shows_order(shown.type):
             return cx.error(node, "AB509", f"the text of a {shown.type} shows its order", "format sorted(...) of it")
         spec: Expr = Const("", STR, span)
         if value.format_spec is not None:
@@ -624,5 +626,20 @@ def _fstring(cx: Context, node: ast.JoinedStr) -> Expr:
                 return cx.error(node, "AB501", "state access inside a format specification", "read it on a line before")
             spec = lower(cx, value.format_spec)
         conversion = chr(value.conversion) if value.conversion > 0 else ""
-        parts.append(Apply("format", (shown, Const(conversion, STR, span), spec), STR, span))
+        part: Expr = Apply("format", (shown, Const(conversion, STR, span), spec), STR, span)
+        parts.append(cx.bind("text.", part) if i < last else part)
     return Apply("fstring", tuple(parts), STR, cx.span(node))
+
+
+def shows_order(kind: Type) -> bool:
+    """Does the text of such a value depend on the order of a set or on how a dict was filled?"""
+    match kind:
+        case Set() | Dict():
+            return True
+        case List(of) | Optional(of):
+            return shows_order(of)
+        case Tuple(items):
+            return any(map(shows_order, items))
+        case Record(_, fields):
+            return any(shows_order(t) for _, t in fields)
+    return False

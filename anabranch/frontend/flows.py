@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from anabranch.frontend.aliases import alias_groups, shared_inside
+from anabranch.frontend.aliases import shared_inside
 from anabranch.frontend.cut import Cut, Edge
 from anabranch.frontend.diagnostics import Report
 from anabranch.frontend.methods import empty
+from anabranch.frontend.sharing import Pairs, pairs_on
 from anabranch.graph.code import Body
-from anabranch.graph.effects import changed_names
+from anabranch.graph.effects import changed_names, changed_parts
 from anabranch.graph.nodes import Dispatch, Variable
 from anabranch.lang.types import (
     NUMBER,
@@ -26,9 +27,8 @@ from anabranch.lang.types import (
 
 
 def check_flows(cut: Cut, body: Body, report: Report) -> None:
-    # The bodies of the tasks, not that of the entry: a loop that is left in the middle holds on to its source there.
-    groups = alias_groups(tuple(s for task in cut.tasks for s in task.body))
     shared = shared_inside(body)
+    pairs = pairs_on(cut)
     for span in cut.jumps_in_try:
         report.add(
             "AB501",
@@ -36,14 +36,14 @@ def check_flows(cut: Cut, body: Body, report: Report) -> None:
             "break or continue inside try, in a loop that goes from place to place",
             "set a variable inside try and leave the loop after it",
         )
-    for edge in cut.edges:
+    for i, edge in enumerate(cut.edges):
         for variable in edge.carries:
             _check_type(edge, variable, report)
             if variable.multi and not _may_carry_multi(edge):
                 _check_multi(edge, variable, report)
             if variable.multi and edge.over == "instances" and variable.name in edge.target.inputs:
                 _check_multi(edge, variable, report)
-        _check_aliases(edge, groups, shared, report)
+        _check_sharing(edge, pairs[i], shared, report)
 
 
 def _may_carry_multi(edge: Edge) -> bool:
@@ -109,26 +109,24 @@ def _mentions(kind: Type, wanted: Type) -> bool:
     return kind == wanted
 
 
-def _check_aliases(edge: Edge, groups: list[frozenset[str]], shared: set[str], report: Report) -> None:
+def _check_sharing(edge: Edge, pairs: Pairs, inside: set[str], report: Report) -> None:
     """Two names of one value would become two values on the way."""
-    changed = changed_names(edge.target.body)
     carried = {v.name for v in edge.carries}
-    for name in sorted(carried & shared & changed):
+    for name in sorted(carried & inside & changed_parts(edge.target.body)):
         report.add(
             "AB511",
             edge.span,
             f"'{shown(name)}' may hold one value twice that is changed at another place",
             "store copies: xs.append(ys.copy())",
         )
-    for group in groups:
-        both = sorted(group & carried)
-        if len(both) > 1 and group & changed:
-            report.add(
-                "AB511",
-                edge.span,
-                f"'{shown(both[0])}' and '{shown(both[1])}' may be one value that is changed at another place",
-                f"make a copy: {shown(both[0])} = {shown(both[1])}.copy()",
-            )
+    changed = changed_names(edge.target.body)
+    for first, second in sorted(sorted(p) for p in pairs if p & changed):
+        report.add(
+            "AB511",
+            edge.span,
+            f"'{shown(first)}' and '{shown(second)}' may be one value that is changed at another place",
+            "read the state on a line before, or make a copy: x = y.copy()",
+        )
 
 
 def shown(name: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -22,7 +22,7 @@ from anabranch.frontend.unit import MISSING, Definition, Names, assigned_names, 
 from anabranch.graph.code import Apply, Assign, Const, Expr, Function, Local
 from anabranch.graph.effects import changed_names
 from anabranch.lang.spec import EntrySpec, Parameter
-from anabranch.lang.types import NEVER, NONE, UNKNOWN, Type, UnsupportedType, accepts, join, parse
+from anabranch.lang.types import NEVER, NONE, UNKNOWN, Type, UnsupportedType, accepts, is_mutable, join, parse
 from anabranch.lang.values import type_of
 
 Keywords = Sequence[tuple[str, Expr]]
@@ -39,10 +39,10 @@ def call_helper(cx: Context, node: ast.AST, name: str, args: Sequence[Expr], key
     if bound is None or not isinstance(definition, ast.FunctionDef):
         return Const(None, UNKNOWN, cx.span(node))
     if entry is not None:
-        bound = coerced(cx, node, entry, bound)
+        check_arguments(cx, node, entry, bound)
     names = Names(_plain(function), unit.spec.namespace)
     frame = Frame(unit.source.file, names, self_name(definition), "", frozenset(), "function")
-    found = specialise(cx, node, ("method", name), name, frame, definition, bound)
+    found = specialise(cx, node, ("method", name), name, frame, definition, bound, entry)
     if entry is not None and entry.result is not None and found.type != UNKNOWN:
         return coerce_by(entry, None, found, entry.result)
     return found
@@ -68,7 +68,7 @@ def call_user(cx: Context, node: ast.AST, target: FunctionType, args: Sequence[E
             ),
             definition,
         )
-    if definition.decorator_list:
+    if [ast.unparse(d) for d in definition.decorator_list] not in ([], ["property"]):
         return cx.error(
             node, "AB502", f"'{target.__name__}' has a decorator", "call a plain function, or wrap it: ab.pure(...)"
         )
@@ -79,23 +79,26 @@ def call_user(cx: Context, node: ast.AST, target: FunctionType, args: Sequence[E
     return specialise(cx, node, ("function", target.__code__), target.__name__, frame, definition, bound)
 
 
-def coerced(cx: Context, node: ast.AST, entry: EntrySpec, bound: dict[str, Expr]) -> dict[str, Expr]:
-    """An entry called by an entry checks and coerces its arguments as any caller's."""
-    found = {}
+def check_arguments(cx: Context, node: ast.AST, entry: EntrySpec, bound: dict[str, Expr]) -> None:
     for parameter in entry.parameters:
         value = bound[parameter.name]
         wanted = parameter.type
-        if wanted is None or value.type == UNKNOWN:
-            found[parameter.name] = value
-            continue
-        if not accepts(wanted, value.type):
+        if wanted is not None and value.type != UNKNOWN and not accepts(wanted, value.type):
             cx.error(
                 node,
                 "AB206",
                 f"the parameter '{parameter.name}' of '{entry.name}' is {wanted}, got {value.type}",
                 "convert the argument",
             )
-        found[parameter.name] = coerce_by(entry, parameter, value, wanted)
+
+
+def coerced(entry: EntrySpec, bound: Mapping[str, Expr]) -> dict[str, Expr]:
+    """An entry called by an entry checks and coerces its arguments as any caller's, after all are evaluated."""
+    found = dict(bound)
+    for parameter in entry.parameters:
+        value = bound[parameter.name]
+        if parameter.type is not None and value.type != UNKNOWN:
+            found[parameter.name] = coerce_by(entry, parameter, value, parameter.type)
     return found
 
 
@@ -132,6 +135,7 @@ def bind(
             cx.error(node, "AB513", f"'{name}' has no parameter '{key}' left", f"{name}({', '.join(names)})")
             return None
         bound[key] = value
+    bound = _in_order(cx, node, names, bound)
     defaults = _defaults(function)
     for missing in [n for n in names if n not in bound]:
         if missing not in defaults:
@@ -140,10 +144,28 @@ def bind(
         value = defaults[missing]
         try:
             bound[missing] = Const(value, type_of(value), cx.span(node))
+            if is_mutable(bound[missing].type):
+                cx.error(
+                    node,
+                    "AB510",
+                    f"the default of '{missing}' can change: all calls share it",
+                    "use None, and make it inside",
+                )
         except UnsupportedType as error:
             cx.error(node, "AB204", f"the default of '{missing}': {error}", "use a constant")
             return None
     return {n: _annotated(cx, definition, n, bound[n]) for n in names}
+
+
+def _in_order(cx: Context, node: ast.AST, names: list[str], bound: dict[str, Expr]) -> dict[str, Expr]:
+    """Arguments are evaluated in the order of the call; by name, that need not be the order of the parameters."""
+    unstable = [n for n in bound if not cx.stable(bound[n])]
+    if len(unstable) < 2 or unstable == [n for n in names if n in unstable]:
+        return bound
+    if cx.inside:
+        cx.error(node, "AB501", "arguments by name in another order, inside a comprehension", "give them in order")
+        return bound
+    return {n: v if cx.stable(v) else cx.bind("argument.", v) for n, v in bound.items()}
 
 
 def _annotated(cx: Context, definition: Definition, name: str, value: Expr) -> Expr:
@@ -225,8 +247,9 @@ def specialise(
     frame: Frame,
     definition: ast.FunctionDef,
     bound: dict[str, Expr],
+    entry: EntrySpec | None = None,
 ) -> Expr:
-    """A call of the function's version for these types."""
+    """A call of the function's version for these types; one that is an entry coerces its arguments first."""
     unit = cx.unit
     types = tuple(e.type for e in bound.values())
     if UNKNOWN in types:
@@ -237,7 +260,7 @@ def specialise(
     function = unit.functions.get(key)
     if function is None:
         unit.in_progress.append(identity)
-        function = _build(cx, name, frame, definition, dict(zip(bound, types, strict=True)))
+        function = _build(cx, name, frame, definition, dict(zip(bound, types, strict=True)), entry)
         unit.in_progress.pop()
         if function.result == UNKNOWN:
             return Const(None, UNKNOWN, cx.span(node))
@@ -256,12 +279,24 @@ def _changes_arguments(function: Function) -> bool:
     return any(name in changed for name, _ in function.params)
 
 
-def _build(cx: Context, name: str, frame: Frame, definition: ast.FunctionDef, params: dict[str, Type]) -> Function:
+def _build(
+    cx: Context,
+    name: str,
+    frame: Frame,
+    definition: ast.FunctionDef,
+    params: dict[str, Type],
+    entry: EntrySpec | None,
+) -> Function:
 
     own = frozenset((*params, *assigned_names(definition.body)))
     inner_frame = Frame(frame.file, frame.names, frame.self_name, "", own, "function")
     env: Env = {n: Var(t) for n, t in params.items()}
     inner = Context(cx.unit, inner_frame, env)
+    if entry is not None:
+        given = {n: Local(n, t, inner.span(definition)) for n, t in params.items()}
+        for parameter, value in coerced(entry, given).items():
+            inner.set(parameter, Var(value.type))
+            inner.emit(Assign(parameter, value, value.span))
     statements.lower_body(inner, definition.body)
     if inner.env is not None:
         inner.results.append(NONE)
@@ -303,7 +338,10 @@ def inline(cx: Context, node: ast.AST, name: str, args: Sequence[Expr], keywords
     if bound is None or isinstance(definition, ast.AsyncFunctionDef):
         return Const(None, UNKNOWN, cx.span(node))
     if entry is not None:
-        bound = coerced(cx, node, entry, bound)
+        check_arguments(cx, node, entry, bound)
+        if not all(map(cx.stable, bound.values())):
+            bound = {n: v if cx.stable(v) else cx.bind(f"{name}.argument", v) for n, v in bound.items()}
+        bound = coerced(entry, bound)
     kept = (cx.frame, cx.loops, cx.calls, cx.returned, cx.flagged)
     prefix = cx.fresh(name) + "."
     names = Names(_plain(function), unit.spec.namespace)

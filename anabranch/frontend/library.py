@@ -10,7 +10,6 @@ import bisect
 import builtins
 import datetime as dt
 import math
-import operator
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -276,8 +275,8 @@ RULES: Mapping[Any, Rule] = MappingProxyType(
             FLOAT if not kw and len(args) < 2 and (not args or args[0] in (*NUMERIC, STR)) else None
         ),
         bool: _any(BOOL, 0, 1),
-        str: lambda args, kw: None if any(isinstance(a, Set | Dict) for a in args) else _any(STR, 0, 1)(args, kw),
-        repr: lambda args, kw: None if any(isinstance(a, Set | Dict) for a in args) else _any(STR)(args, kw),
+        str: _any(STR, 0, 1),
+        repr: _any(STR),
         format: _any(STR, 1, 2),
         ord: _fixed(INT, _TEXT),
         chr: _fixed(STR, _INTS),
@@ -285,7 +284,6 @@ RULES: Mapping[Any, Rule] = MappingProxyType(
         bin: _fixed(STR, _INTS),
         oct: _fixed(STR, _INTS),
         bytes: _any(BYTES, 0, 1),
-        isinstance: _any(BOOL, 2, 2),
         bisect.bisect: _any(INT, 2, 4),
         bisect.bisect_left: _any(INT, 2, 4),
         bisect.bisect_right: _any(INT, 2, 4),
@@ -297,7 +295,6 @@ RULES: Mapping[Any, Rule] = MappingProxyType(
         dt.datetime: _utc,
         dt.datetime.fromisoformat: _fixed(DATETIME, (STR,)),
         dt.date.fromisoformat: _fixed(DATE, (STR,)),
-        operator.itemgetter: _any(UNKNOWN, 1, 9),
     }
 )
 

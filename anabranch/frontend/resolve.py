@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import sys
 from types import ModuleType
 from typing import Any
 
@@ -13,7 +14,7 @@ from anabranch.frontend.read import NoSource, parse_file
 from anabranch.frontend.unit import MISSING, global_changes
 from anabranch.graph.code import Const, Expr
 from anabranch.lang.later import NotYet
-from anabranch.lang.types import UNKNOWN, Fault, Type, UnsupportedType, is_mutable
+from anabranch.lang.types import UNKNOWN, Fault, Type, UnsupportedType, freeze, is_mutable
 from anabranch.lang.values import type_of
 
 _OURS = {
@@ -117,6 +118,8 @@ def constant(cx: Context, node: ast.expr, value: Any) -> Expr:
         return cx.error(
             node, "AB204", f"the global '{text}' is no value: {error}", "make it configuration or use ab.pure"
         )
+    if isinstance(value, frozenset):
+        kind = freeze(kind)
     if is_mutable(kind) and cx.frame.kind != "init":
         return cx.error(
             node,
@@ -124,7 +127,27 @@ def constant(cx: Context, node: ast.expr, value: Any) -> Expr:
             f"the global '{text}' can change: it is a {kind}",
             f"make it configuration: set self.{text.rpartition('.')[2].lower()} = {text} in __init__",
         )
+    if isinstance(node, ast.Attribute) and attribute_changes(static(cx, node.value), node.attr):
+        hint = f"make it configuration: set self.{node.attr.lower()} in __init__"
+        return cx.error(node, "AB510", f"'{text}' is assigned more than once", hint)
     return Const(value, kind, cx.span(node))
+
+
+def attribute_changes(owner: Any, name: str) -> bool:
+    """Is an attribute of a user's module or class assigned again somewhere in its file?"""
+    module = owner if isinstance(owner, ModuleType) else sys.modules.get(getattr(owner, "__module__", ""))
+    file = getattr(module, "__file__", None)
+    if module is None or file is None or module.__name__.partition(".")[0] in sys.stdlib_module_names:
+        return False
+    try:
+        tree = parse_file(str(file))
+    except NoSource:
+        return False
+    if isinstance(owner, ModuleType):
+        return global_changes(tree, name)
+    owners = (owner.__name__, "cls")
+    stores = [n for n in ast.walk(tree) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)]
+    return any(n.attr == name and isinstance(n.value, ast.Name) and n.value.id in owners for n in stores)
 
 
 def our_ids() -> frozenset[int]:

@@ -10,7 +10,7 @@ from anabranch.frontend import accesses, assignments, comprehensions, exits, exp
 from anabranch.frontend.cells import escapes
 from anabranch.frontend.context import Context, Loop, is_multi
 from anabranch.frontend.narrow import narrowed
-from anabranch.frontend.scope import Env, Var, join_envs, widen
+from anabranch.frontend.scope import Env, Var, join_envs, join_vars, widen
 from anabranch.frontend.unit import MISSING
 from anabranch.graph.code import (
     Apply,
@@ -110,12 +110,14 @@ def branch(cx: Context, then: Callable[[], None], orelse: Callable[[], None], lo
             bodies.append(tuple(out))
         ends.append(cx.env)
     cx.env = join_envs(ends[0], ends[1])
+    if local and start is not None and None in ends:
+        cx.control = cx.left_early = True
     return bodies[0], bodies[1]
 
 
-def condition(cx: Context, node: ast.expr, guard: bool = True) -> Expr:
+def condition(cx: Context, node: ast.expr) -> Expr:
     test = expressions.lower_truth(cx, node)
-    if guard and is_multi(test):
+    if is_multi(test):
         cx.error(
             node, "AB401", "the condition has one value per instance", "use ab.gather(...) and decide on one value"
         )
@@ -340,12 +342,14 @@ def _assert(cx: Context, node: ast.Assert) -> None:
     then, orelse = branch(cx, fail, go_on, cx.depends_locally(test))
     negated = Apply("not", (test,), BOOL, span)
     cx.out.append(If(negated, then, orelse, span))
+    if isinstance(node.test, ast.Constant) and not node.test.value:
+        cx.env = None
 
 
 def _try(cx: Context, node: ast.Try) -> None:
     outer, cx.in_try = cx.in_try, True
-    before = dict(cx.env) if cx.env is not None else None
-    with cx.writing() as out:
+    before = dict(cx.env or {})
+    with cx.watching() as assigned, cx.writing() as out:
         lower_body(cx, node.body)
         body = tuple(out)
     after = dict(cx.env) if cx.env is not None else None
@@ -353,11 +357,12 @@ def _try(cx: Context, node: ast.Try) -> None:
         lower_body(cx, node.orelse)
         orelse = tuple(out)
     end = cx.env
-    # A handler may start after any statement of the body.
-    start = join_envs(before, after)
+    # A handler may start after any statement of the body: with what held before, or with anything it assigned.
+    start = join_envs(before, after) or {}
+    start |= {name: join_vars(name, start.get(name), var) for name, var in assigned.items()}
     handlers = []
     for each in node.handlers:
-        cx.env = dict(start) if start is not None else None
+        cx.env = dict(start)
         classes = _handled(cx, each)
         name = cx.name(each.name) if each.name else None
         if name is not None:
@@ -370,14 +375,13 @@ def _try(cx: Context, node: ast.Try) -> None:
         if cx.env is not None and name is not None:
             cx.env.pop(name, None)
         end = join_envs(end, cx.env)
-    cx.env = end if end is not None else (dict(start) if node.finalbody and start is not None else None)
-    with cx.writing() as out:
+    cx.env = join_envs(start, end)
+    with cx.watching() as finally_, cx.writing() as out:
         lower_body(cx, node.finalbody)
         final = tuple(out)
     if any(isinstance(s, Return) for s in walk(final)) or any(escapes(final)):
         cx.error(node, "AB501", "return, break or continue inside finally", "leave after the try statement")
-    if end is None:
-        cx.env = None
+    cx.env = None if end is None or cx.env is None else {**end, **{n: cx.env[n] for n in finally_ if n in cx.env}}
     cx.in_try = outer
     cx.out.append(Try(body, tuple(handlers), orelse, final, cx.span(node)))
 
@@ -408,8 +412,13 @@ def comprehension_loop(cx: Context, node: ast.ListComp | ast.SetComp | ast.DictC
     result = ast.Name(id=out, ctx=ast.Load())
     inner: ast.stmt
     if isinstance(node, ast.DictComp):
-        target = ast.Subscript(value=result, slice=node.key, ctx=ast.Store())
-        inner = ast.Assign(targets=[target], value=node.value, type_comment=None)
+        # The key is evaluated before the value, other than in an assignment.
+        pair = ast.Tuple(elts=[node.key, node.value], ctx=ast.Load())
+        names = [ast.Name(id=f"{number}{part}", ctx=ast.Store()) for part in ("key", "value")]
+        unpack = ast.Assign(targets=[ast.Tuple(elts=[*names], ctx=ast.Store())], value=pair, type_comment=None)
+        target = ast.Subscript(value=result, slice=ast.Name(id=f"{number}key", ctx=ast.Load()), ctx=ast.Store())
+        store = ast.Assign(targets=[target], value=ast.Name(id=f"{number}value", ctx=ast.Load()), type_comment=None)
+        inner = ast.If(test=ast.Constant(True), body=[unpack, store], orelse=[])
     else:
         method = ast.Attribute(value=result, attr="append" if kind == "list" else "add", ctx=ast.Load())
         assert not isinstance(node, ast.DictComp)
@@ -424,8 +433,8 @@ def comprehension_loop(cx: Context, node: ast.ListComp | ast.SetComp | ast.DictC
     loop.iter = node.generators[0].iter  # evaluated outside, where the comprehension's names mean nothing yet
     stmts = [_located(first, node), _located(loop, node)]
     frame = cx.frame
-    names = {out, *(number + n for n in renamed.names)}
-    cx.frame = frame.binding(names)
+    own = {out, f"{number}key", f"{number}value", *(number + n for n in renamed.names)}
+    cx.frame = frame.binding(own)
     lower_body(cx, stmts)
     cx.frame = frame
     var = (cx.env or {}).get(cx.name(out))

@@ -29,6 +29,12 @@ def changed_names(body: Body) -> set[str]:
     }
 
 
+def changed_parts(body: Body) -> set[str]:
+    """Variables of which a body may change a part in place, such as `xs` in `xs[0].append(1)`."""
+    changed = (c for stmt in walk(body) for expr in expressions(stmt) for c in _changed(expr))
+    return {name for expr in changed if not isinstance(expr, Local) for name in _roots(expr)}
+
+
 def _changed(expr: Expr) -> Iterator[Expr]:
     """The operands that are changed."""
     if isinstance(expr, Apply):

@@ -53,7 +53,8 @@ class Vector:
 
     @reading
     def get(self, i: int, default: float = 0.0) -> float:
-        return self._data.get(as_int(i), default)
+        found = self._data.get(as_int(i))
+        return as_float(default) if found is None else found
 
     @reading
     def __contains__(self, i: object) -> bool:

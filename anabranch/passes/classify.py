@@ -21,7 +21,7 @@ def _reason(graph: Graph, entry: Entry) -> str | None:
     tasks = [t for t in graph.tasks if t.entry == entry.name]
     leaving = {t.name: [f for f in graph.flows if f.source == t.name] for t in tasks}
     after = {t.name: _reached([f.target for f in leaving[t.name]], leaving) for t in tasks}
-    return _comes_back(tasks, after) or _visits_again(tasks, after) or _beside(tasks, leaving)
+    return _comes_back(tasks, after) or _visits_again(tasks, after) or _beside(tasks, leaving) or _crosses(tasks, after)
 
 
 def _reached(starts: list[str], leaving: dict[str, list[Flow]]) -> set[str]:
@@ -71,6 +71,27 @@ def _beside(tasks: list[Task], leaving: dict[str, list[Flow]]) -> str | None:
                     if both:
                         where = f"{_at(by_name[mine])} and the entry visits it again {_at(by_name[name])}"
                         return f"a loop visits {both[0]} {where}"
+    return None
+
+
+def _crosses(tasks: list[Task], after: dict[str, set[str]]) -> str | None:
+    """Each state has one stage: two ways through an entry must not visit two states in opposite orders."""
+    later: dict[str, set[str]] = {}
+    for task in tasks:
+        reached = {s for other in tasks if other.name in after[task.name] for s in other.states}
+        for state in task.states:
+            later.setdefault(state, set()).update(reached)
+    for state in sorted(later):
+        found: set[str] = set()
+        todo = sorted(later[state])
+        while todo:
+            name = todo.pop()
+            if name not in found:
+                found.add(name)
+                todo += sorted(later.get(name, ()))
+        if state in found:
+            other = sorted(found - {state})[0]
+            return f"one way visits {state} before {other}, another {other} before {state}"
     return None
 
 

@@ -108,10 +108,10 @@ class SequentialApp:
         error: BaseException,
         number: int,
     ) -> None:
-        """Raise what the plain run raises: iterations that are collected may have failed in another order."""
+        """Raise what the plain run raises: pieces of a loop may have failed in another order."""
         if isinstance(error, BrokenGraph):
             raise error
-        if run.collected and not self.whole:
+        if not run.whole:
             self.store.journal.rollback(mark)
             run = Run(self, entry, whole=True)
             try:
@@ -161,11 +161,10 @@ class Run:
     def __init__(self, app: SequentialApp, entry: Entry, whole: bool = False) -> None:
         self.app, self.entry, self.whole = app, entry, whole or app.whole
         self.machine = Machine(app.store, dict(app.program.__anabranch_config__), self._deliver)
-        self.collected = False
         self._rows: dict[str, list[tuple[Any, ...]]] = {}
 
     def row(self, values: tuple[Any, ...]) -> Any:
-        env: Env = {p.name: v for p, v in zip(self.entry.parameters, values, strict=True)}
+        env: Env = {p.name: copied(v) for p, v in zip(self.entry.parameters, values, strict=True)}
         machine = self.machine
         machine.at = self.entry.span
         machine.pinned = self.entry.winding is not None
@@ -253,7 +252,6 @@ class Run:
 
     def _contribute(self, flow: Flow, env: Env) -> None:
         assert flow.over == "iterations" and flow.collects is not None and flow.each
-        self.collected = True
         for variable in flow.carries:
             if not fits(variable.type, env[variable.name]):
                 raise BrokenGraph(f"flow {flow.number} carries {variable}, got {env[variable.name]!r}")

@@ -82,6 +82,8 @@ class Machine:
             case Const(value):
                 return value
             case Local(name):
+                if name not in env:
+                    raise BrokenGraph(f"{name} has no value at {expr.span}")
                 return env[name]
             case Config(name):
                 return self.config[name]
@@ -115,11 +117,14 @@ class Machine:
             case Apply(op, args) if op.startswith("compare:"):
                 return self._chain(op[8:].split(","), args, env, expr.span)
             case Apply("function" | "procedure", (Const(name), *args)):
-                return self._call(name, [self.value(a, env) for a in args])
+                values = [self.value(a, env) for a in args]
+                self.at = expr.span
+                return self._call(name, values)
             case Apply(op, args, _, span, keywords):
                 values = [self.value(a, env) for a in args]
                 split = len(values) - len(keywords)
-                self.at = span
+                if op != "coerce":
+                    self.at = span
                 return apply(op, values[:split], dict(zip(keywords, values[split:], strict=True)))
             case Lambda(params, body):
                 return lambda *xs: self.value(body, {**env, **dict(zip(params, xs, strict=True))})
@@ -141,7 +146,15 @@ class Machine:
 
     def _call(self, name: str, args: list[Any]) -> Any:
         function = self.functions[name]
-        signal = self.run(function.body, {n: x for (n, _), x in zip(function.params, args, strict=True)})
+        env = {n: x for (n, _), x in zip(function.params, args, strict=True)}
+        start = 0
+        for stmt in function.body:
+            if not (isinstance(stmt, Assign) and isinstance(stmt.value, Apply) and stmt.value.op == "coerce"):
+                break
+            # An entry checks its arguments at the caller's line.
+            self._assign(stmt.target, self.value(stmt.value, env), env)
+            start += 1
+        signal = self.run(function.body[start:], env)
         return signal.value if isinstance(signal, Done) else None
 
     def _comprehension(self, expr: Comprehension, env: Env) -> Any:
