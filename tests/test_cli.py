@@ -79,7 +79,10 @@ def test_graph_of_a_broken_file(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_one_program_of_several(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "two.py"
-    one = "class {}(ab.Program):\n    t: ab.Partitioned[ab.Table[int, int]]\n    def get(self, k: int) -> int:\n        return self.t[k]\n"
+    one = (
+        "class {}(ab.Program):\n    t: ab.Partitioned[ab.Table[int, int]]\n"
+        "    def get(self, k: int) -> int:\n        return self.t[k]\n"
+    )
     file.write_text("import anabranch as ab\n" + one.format("A") + one.format("B"))
     assert main(["check", str(file)]) == 0
     assert capsys.readouterr().out == "A: no problems\nB: no problems\n"

@@ -5,13 +5,20 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from anabranch.frontend import accesses, calls, comprehensions, expressions, functions, resolve
+from anabranch.frontend import (
+    accesses,
+    comprehensions,
+    displays,
+    expressions,
+    functions,
+    resolve,
+    stores,
+    value_calls,
+)
 from anabranch.frontend.context import Context, is_multi
-from anabranch.frontend.methods import Method, empty, method, stored_item
+from anabranch.frontend.methods import Method, empty, method
 from anabranch.frontend.scope import Var
 from anabranch.graph.code import Apply, Assign, Config, Const, Do, Expr, Local
-from anabranch.graph.nodes import State
-from anabranch.lang.distribution import Distribution
 from anabranch.lang.types import (
     FLOAT,
     INT,
@@ -20,7 +27,6 @@ from anabranch.lang.types import (
     Dict,
     List,
     Optional,
-    Record,
     Set,
     Tuple,
     Type,
@@ -61,7 +67,7 @@ def _assign(cx: Context, node: ast.Assign) -> None:
             cx.env[cx.name(target.id)] = Var(UNKNOWN, True, handle=state[0].name)
             return
     if len(node.targets) == 1 and isinstance(target, ast.Subscript | ast.Attribute):
-        _store(cx, node, target, node.value)
+        stores.lower_store(cx, node, target, node.value)
         return
     value = expressions.lower(cx, node.value)
     if len(node.targets) > 1 and not isinstance(value, Const | Local | Config):
@@ -70,7 +76,7 @@ def _assign(cx: Context, node: ast.Assign) -> None:
         cx.unnamed.discard(value.name)  # it is read once more
     for each in node.targets:
         if isinstance(each, ast.Subscript | ast.Attribute):
-            _store_value(cx, node, each, value)
+            stores.store_value(cx, node, each, value)
         else:
             assign_target(cx, node, each, value)
 
@@ -119,7 +125,7 @@ def _assign_each(cx: Context, node: ast.AST, target: ast.Tuple | ast.List, value
         parts = [Apply("[]", (whole, Const(i, INT, value.span)), kind, value.span) for i, kind in kinds]
     for each, part in zip(target.elts, parts, strict=True):
         if isinstance(each, ast.Subscript | ast.Attribute):
-            _store_value(cx, node, each, part)
+            stores.store_value(cx, node, each, part)
         else:
             assign_target(cx, node, each, part)
 
@@ -134,7 +140,7 @@ def _annotated(cx: Context, node: ast.AnnAssign) -> None:
     if not isinstance(target, ast.Name):
         if node.value is not None:
             assert isinstance(target, ast.Subscript | ast.Attribute)
-            _store(cx, node, target, node.value)
+            stores.lower_store(cx, node, target, node.value)
         return
     declared = functions.annotation_type(cx, node.annotation)
     if declared is None:
@@ -187,134 +193,6 @@ def _int_for_float(declared: Type, given: Type) -> bool:
     return False
 
 
-def _store(cx: Context, node: ast.AST, target: ast.Subscript | ast.Attribute, value: ast.expr) -> None:
-    """`target = value`: Python evaluates the value first, then the target's parts."""
-    if (
-        isinstance(target, ast.Attribute)
-        and isinstance(target.value, ast.Name)
-        and target.value.id == cx.frame.self_name
-    ):
-        _store_self(cx, node, target)
-        return
-    state = accesses.state_of(cx, target.value)
-    if state is not None and isinstance(target, ast.Subscript):
-        stored = expressions.lower(cx, value)
-        if not cx.stable(stored) and not _simple_target(target.slice):
-            stored = cx.bind("value.", stored)  # Python evaluates it before the key
-        accesses.access(cx, node, *state, "__setitem__", [expressions.lower(cx, target.slice), stored])
-        return
-    _store_value(cx, node, target, expressions.lower(cx, value))
-
-
-def _store_value(cx: Context, node: ast.AST, target: ast.Subscript | ast.Attribute, value: Expr) -> None:
-    state = accesses.state_of(cx, target.value)
-    if isinstance(target, ast.Attribute):
-        _store_attribute(cx, node, target, value, state)
-        return
-    if not cx.stable(value) and not (_simple_target(target.slice) and _simple_target(target.value)):
-        value = cx.bind("value.", value)
-    if state is not None:
-        key = expressions.lower(cx, target.slice)
-        accesses.access(cx, node, *state, "__setitem__", [key, value])
-        return
-    if isinstance(target.slice, ast.Slice):
-        cx.error(target, "AB501", "programs have no assignment to slices", "build a new list")
-        return
-    receiver, key = expressions.lower_all(cx, [target.value, target.slice])
-    store_item(cx, node, receiver, key, value)
-
-
-def _simple_target(node: ast.expr) -> bool:
-    """Can evaluating it neither fail nor change anything? Then it may happen before or after the value."""
-    match node:
-        case ast.Name() | ast.Constant():
-            return True
-        case ast.Tuple():
-            return all(map(_simple_target, node.elts))
-        case ast.Attribute():
-            return isinstance(node.value, ast.Name)
-    return False
-
-
-def store_item(cx: Context, node: ast.AST, receiver: Expr, key: Expr, value: Expr) -> None:
-    if UNKNOWN in (receiver.type, key.type, value.type):
-        return
-    if isinstance(receiver.type, Optional):
-        expressions.maybe_none(cx, node, receiver)
-        return
-    found = stored_item(receiver.type, key.type, value.type)
-    if found is None:
-        cx.error(
-            node, "AB206", f"{receiver.type} cannot hold {value.type} under {key.type}", "give all its entries one type"
-        )
-        return
-    expressions.no_multi_element(cx, node, [key, value])
-    calls.change(cx, node, receiver, Method(NONE, True, found), [key, value])
-    cx.emit(Do(Apply("setitem", (receiver, key, value), NONE, cx.span(node)), cx.span(node)))
-
-
-def _store_attribute(
-    cx: Context, node: ast.AST, target: ast.Attribute, value: Expr, state: tuple[State, bool] | None
-) -> None:
-    if state is not None:
-        if target.attr == "value":
-            accesses.access(cx, node, *state, "value=", [value])
-        else:
-            cx.error(node, "AB309", f"{state[0].type} has no attribute '{target.attr}' to set", "call a method of it")
-        return
-    if isinstance(target.value, ast.Name) and target.value.id == cx.frame.self_name:
-        _store_self(cx, node, target)
-        return
-    receiver = expressions.lower(cx, target.value)
-    if receiver.type == UNKNOWN:
-        return
-    if isinstance(receiver.type, Record):
-        of_state = expressions.emits(cx, target.value)
-        cx.error(
-            node,
-            "AB302" if of_state else "AB501",
-            f"a field of the record {receiver.type} is changed: "
-            + ("it belongs to state, build a new value and store it" if of_state else "records are frozen"),
-            "build a new record and store it: r._replace(n=...) or dataclasses.replace(r, n=...)",
-        )
-        return
-    cx.error(node, "AB501", f"an attribute of {receiver.type} is set", "values have no attributes to set")
-
-
-def _store_self(cx: Context, node: ast.AST, target: ast.Attribute) -> None:
-    name = target.attr
-    if name in cx.unit.states:
-        cx.error(
-            node,
-            "AB304",
-            f"the state '{name}' is assigned outside __init__",
-            _assign_hint(cx.unit.states[name]),
-        )
-    elif name in cx.unit.config:
-        cx.error(
-            node,
-            "AB305",
-            f"the configuration '{name}' is changed after __init__",
-            f"make it a state: {name}: ab.Replicated[...]",
-        )
-    else:
-        cx.error(
-            node,
-            "AB310",
-            f"the attribute '{name}' is set outside __init__",
-            f"keep it in a declared state: {name}: ab.Partitioned[ab.Table[...]]",
-        )
-
-
-def _assign_hint(state: State) -> str:
-    match state.distribution:
-        case Distribution.PARTITIONED:
-            return f"write its entries: self.{state.name}[key] = ..."
-        case Distribution.REPLICATED:
-            return f"write all of it: ab.everywhere(self.{state.name}).assign(...)"
-    return f"write its entries, or all of it: self.{state.name}.assign(...)"
-
-
 def _augmented(cx: Context, node: ast.AugAssign) -> None:
     op = expressions.BINARY[type(node.op)]
     target = node.target
@@ -330,9 +208,9 @@ def _augmented(cx: Context, node: ast.AugAssign) -> None:
     if isinstance(target, ast.Attribute):
         if state is None:
             if isinstance(target.value, ast.Name) and target.value.id == cx.frame.self_name:
-                _store_self(cx, node, target)
+                stores.store_self(cx, node, target)
                 return
-            _store_attribute(cx, node, target, Const(0, INT, cx.span(node)), None)
+            stores.store_attribute(cx, node, target, Const(0, INT, cx.span(node)), None)
             return
         old = accesses.lower_property(cx, target, *state)
         new = expressions.apply_binary(cx, node, op, old, expressions.lower(cx, node.value))
@@ -365,7 +243,7 @@ def _augmented_item(cx: Context, node: ast.AugAssign, target: ast.Subscript, op:
         return
     new = expressions.apply_binary(cx, node, op, old, value)
     if new.type != UNKNOWN:
-        store_item(cx, node, receiver, key, new)
+        stores.store_item(cx, node, receiver, key, new)
 
 
 def _in_place(cx: Context, node: ast.AugAssign, op: str, old: Expr, value: Expr) -> bool:
@@ -383,8 +261,8 @@ def _in_place(cx: Context, node: ast.AugAssign, op: str, old: Expr, value: Expr)
     if found is None:
         cx.error(node, "AB206", f"'{op}=' does not go with {old.type} and {value.type}", "give both one type")
         return True
-    expressions.no_multi_element(cx, node, [value])
-    calls.change(cx, node, old, found, [value])
+    displays.no_multi_element(cx, node, [value])
+    value_calls.change(cx, node, old, found, [value])
     cx.emit(Do(Apply(f"method:{name}", (old, value), NONE, cx.span(node)), cx.span(node)))
     return True
 
@@ -408,5 +286,5 @@ def _delete(cx: Context, node: ast.Delete, target: ast.expr) -> None:
     if not isinstance(receiver.type, List | Dict):
         cx.error(node, "AB206", f"an item of {receiver.type} cannot be deleted", "delete from a list or a dict")
         return
-    calls.change(cx, node, receiver, Method(NONE, True), [])
+    value_calls.change(cx, node, receiver, Method(NONE, True), [])
     cx.emit(Do(Apply("delitem", (receiver, key), NONE, cx.span(node)), cx.span(node)))

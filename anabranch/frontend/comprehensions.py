@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from anabranch.frontend import expressions, statements
+from anabranch.frontend import comprehension_loops, expressions
 from anabranch.frontend.context import Context, is_multi
 from anabranch.frontend.narrow import narrowed
 from anabranch.frontend.operators import iterate
@@ -26,7 +26,7 @@ def lower_comprehension(cx: Context, node: Comp, order_free: bool = False) -> Ex
                 "state is used inside a generator expression",
                 "use a list comprehension or a loop: [ ... for ... ]",
             )
-        return statements.comprehension_loop(cx, node)
+        return comprehension_loops.comprehension_loop(cx, node)
     source = expressions.lower(cx, first)
     kept = dict(cx.env) if cx.env is not None else None
     frame = cx.frame

@@ -8,33 +8,26 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from anabranch.frontend import accesses, calls, comprehensions, resolve, statements
+from anabranch.frontend import accesses, calls, comprehensions, conditions, displays, resolve
 from anabranch.frontend.context import Context, is_multi
 from anabranch.frontend.methods import attribute, attribute_names, empty
-from anabranch.frontend.narrow import narrowed
-from anabranch.frontend.operators import binary, comparable, index, sliced, unary
+from anabranch.frontend.operators import binary, index, sliced, unary
 from anabranch.frontend.scope import Var
 from anabranch.frontend.unit import MISSING
-from anabranch.graph.code import Access, Apply, Assign, Config, Const, Expr, Gather, If, Local
+from anabranch.graph.code import Access, Apply, Assign, Config, Const, Expr, Gather, Local
 from anabranch.lang.distribution import Distribution
 from anabranch.lang.types import (
     BOOL,
     BYTES,
     FLOAT,
     INT,
-    NEVER,
     NONE,
     STR,
     UNKNOWN,
-    Dict,
-    List,
     Optional,
     Record,
-    Set,
     Tuple,
     Type,
-    is_hashable,
-    join,
 )
 
 BINARY: dict[type[ast.operator], str] = {
@@ -53,18 +46,6 @@ BINARY: dict[type[ast.operator], str] = {
     ast.MatMult: "@",
 }
 UNARY: dict[type[ast.unaryop], str] = {ast.Not: "not", ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
-COMPARE: dict[type[ast.cmpop], str] = {
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.In: "in",
-    ast.NotIn: "not in",
-    ast.Is: "is",
-    ast.IsNot: "is not",
-}
 _LITERALS: dict[type, Type] = {int: INT, float: FLOAT, bool: BOOL, str: STR, bytes: BYTES, type(None): NONE}
 
 
@@ -87,17 +68,17 @@ def lower(cx: Context, node: ast.expr) -> Expr:
         case ast.UnaryOp():
             return _unary(cx, node)
         case ast.BoolOp():
-            return _bool_op(cx, node)
+            return conditions.lower_bool_op(cx, node)
         case ast.Compare():
-            return _compare(cx, node)
+            return conditions.lower_compare(cx, node)
         case ast.IfExp():
-            return _if_exp(cx, node)
+            return conditions.lower_if_exp(cx, node)
         case ast.Tuple() | ast.List() | ast.Set():
-            return _display(cx, node)
+            return displays.lower_display(cx, node)
         case ast.Dict():
-            return _dict(cx, node)
+            return displays.lower_dict(cx, node)
         case ast.JoinedStr():
-            return _fstring(cx, node)
+            return displays.lower_fstring(cx, node)
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
             return comprehensions.lower_comprehension(cx, node)
         case ast.Lambda():
@@ -341,7 +322,7 @@ def apply_binary(cx: Context, node: ast.AST, op: str, left: Expr, right: Expr) -
     for operand in (left, right):
         if isinstance(operand.type, Optional) or operand.type == NONE:
             return maybe_none(cx, node, operand)
-    if op == "%" and left.type == STR and shows_order(right.type):
+    if op == "%" and left.type == STR and displays.shows_order(right.type):
         return cx.error(node, "AB509", f"the text of a {right.type} shows its order", "format sorted(...) of it")
     found = binary(op, left.type, right.type, right.value if isinstance(right, Const) else None)
     if found is None:
@@ -367,82 +348,6 @@ def _unary(cx: Context, node: ast.UnaryOp) -> Expr:
     return Apply(op, (operand,), found, cx.span(node))
 
 
-def lower_truth(cx: Context, node: ast.expr) -> Expr:
-    """An expression of which only its truth matters: the operands of 'and' may have different types."""
-    return _bool_op(cx, node, truth=True) if isinstance(node, ast.BoolOp) else lower(cx, node)
-
-
-def _as_truth(expr: Expr) -> Expr:
-    return expr if expr.type in (BOOL, UNKNOWN) else Apply("truth", (expr,), BOOL, expr.span)
-
-
-def _bool_op(cx: Context, node: ast.BoolOp, truth: bool = False) -> Expr:
-    op = "and" if isinstance(node.op, ast.And) else "or"
-    if any(emits(cx, value) for value in node.values[1:]):
-        return _bool_by_branches(cx, node, op, truth)
-
-    parts: list[Expr] = []
-    kept = cx.env
-    for value in node.values:
-        parts.append(_as_truth(lower_truth(cx, value)) if truth else lower(cx, value))
-        cx.env = narrowed(cx, cx.env, value, op == "and")
-    cx.env = kept
-    found = _bool_type(op, [p.type for p in parts])
-    if found is None:
-        return cx.error(node, "AB205", f"'{op}' gives values of different types", "use if and else")
-    return Apply(op, tuple(parts), found, cx.span(node))
-
-
-def _bool_type(op: str, parts: Sequence[Type]) -> Type | None:
-    found: Type = NEVER
-    for i, part in enumerate(parts):
-        last = i == len(parts) - 1
-        if op == "or" and not last and isinstance(part, Optional):
-            part = part.of
-        found = join(found, part)
-    if found == UNKNOWN and UNKNOWN not in parts:
-        return None
-    return found
-
-
-def _bool_by_branches(cx: Context, node: ast.BoolOp, op: str, truth: bool) -> Expr:
-    """`a and self.t[k]`: the access must not happen when `a` decides."""
-
-    name = cx.fresh("bool.")
-
-    def one(value: ast.expr) -> Expr:
-        return _as_truth(lower_truth(cx, value)) if truth else lower(cx, value)
-
-    first = one(node.values[0])
-    assign(cx, name, first)
-    types = [first.type]
-    if is_multi(first):
-        return cx.error(node, "AB401", "a multi-valued condition guards an access to state", "gather it first")
-
-    def rest(i: int) -> None:
-        test = Local(name, types[-1], cx.span(node.values[i - 1]))
-        shown: Expr = test if op == "and" else Apply("not", (test,), BOOL, test.span)
-
-        def more() -> None:
-            cx.env = narrowed(cx, cx.env, node.values[i - 1], op == "and")
-            value = one(node.values[i])
-            types.append(value.type)
-            assign(cx, name, value)
-            if i + 1 < len(node.values):
-                rest(i + 1)
-
-        then, _ = statements.branch(cx, more, lambda: None, cx.depends_locally(test))
-        cx.out.append(If(shown, then, (), cx.span(node)))
-
-    rest(1)
-    found = _bool_type(op, types)
-    if found is None:
-        return cx.error(node, "AB205", f"'{op}' gives values of different types", "use if and else")
-    var = (cx.env or {}).get(name, Var(found))
-    cx.set(name, Var(found, var.multi, var.local))
-    return Local(name, found, cx.span(node), var.multi)
-
-
 def assign(cx: Context, name: str, value: Expr) -> None:
     declared = cx.declared.get(name)
     if declared is not None and empty(value.type):
@@ -458,188 +363,3 @@ def assign(cx: Context, name: str, value: Expr) -> None:
 
 def _is_local(expr: Expr, name: str) -> bool:
     return isinstance(expr, Local) and expr.name == name
-
-
-def _compare(cx: Context, node: ast.Compare) -> Expr:
-    if len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn):
-        state = accesses.state_of(cx, node.comparators[0])
-        if state is not None:
-            found = accesses.lower_access(cx, node, *state, "__contains__", [node.left])
-            return found if isinstance(node.ops[0], ast.In) else Apply("not", (found,), BOOL, cx.span(node))
-    values = [node.left, *node.comparators]
-    if any(emits(cx, v) for v in values[2:]):
-        return _chain_by_branches(cx, node)
-    operands = lower_all(cx, values)
-    ops = [COMPARE[type(op)] for op in node.ops]
-    for op, left, right in zip(ops, operands, operands[1:], strict=False):
-        if op not in ("==", "!=", "is", "is not", "in", "not in"):
-            for side in (left, right):
-                if isinstance(side.type, Optional):
-                    return maybe_none(cx, node, side)
-        if not comparable(op, left.type, right.type):
-            return cx.error(
-                node, "AB206", f"'{op}' does not go with {left.type} and {right.type}", "compare values of one type"
-            )
-        if op in ("is", "is not") and NONE not in (left.type, right.type) and UNKNOWN not in (left.type, right.type):
-            return cx.error(node, "AB509", "'is' between values depends on how they are stored", "use == or !=")
-    if len(ops) == 1:
-        return Apply(ops[0], tuple(operands), BOOL, cx.span(node))
-    return Apply("compare:" + ",".join(ops), tuple(operands), BOOL, cx.span(node))
-
-
-def _chain_by_branches(cx: Context, node: ast.Compare) -> Expr:
-    """`a < b < self.t[k]`: the access must not happen when the first comparison decides."""
-    name = cx.fresh("chain.")
-    middle = ast.copy_location(ast.Name(id=name, ctx=ast.Load()), node.comparators[0])
-    left, held = lower_all(cx, [node.left, node.comparators[0]])
-    other = cx.fresh("chain.")
-    first = ast.copy_location(ast.Name(id=other, ctx=ast.Load()), node.left)
-    frame, cx.frame = cx.frame, cx.frame.binding([name, other])
-    assign(cx, cx.name(other), left)
-    assign(cx, cx.name(name), held)
-    one = ast.Compare(left=first, ops=node.ops[:1], comparators=[middle])
-    rest = ast.Compare(left=middle, ops=node.ops[1:], comparators=node.comparators[1:])
-    both = ast.BoolOp(op=ast.And(), values=[one, rest])
-    found = lower(cx, ast.fix_missing_locations(ast.copy_location(both, node)))
-    cx.frame = frame
-    return found
-
-
-def _if_exp(cx: Context, node: ast.IfExp) -> Expr:
-
-    test = statements.condition(cx, node.test)
-    if not emits(cx, node.body) and not emits(cx, node.orelse):
-        kept = cx.env
-        cx.env = narrowed(cx, kept, node.test, True)
-        body = lower(cx, node.body)
-        cx.env = narrowed(cx, kept, node.test, False)
-        orelse = lower(cx, node.orelse)
-        cx.env = kept
-        found = join(body.type, orelse.type)
-        if found == UNKNOWN and UNKNOWN not in (body.type, orelse.type):
-            return cx.error(node, "AB206", f"the two sides are {body.type} and {orelse.type}", "give both one type")
-        return Apply("if", (test, body, orelse), found, cx.span(node))
-    name = cx.fresh("if.")
-    types: list[Type] = []
-
-    def side(value: ast.expr, truth: bool) -> None:
-        cx.env = narrowed(cx, cx.env, node.test, truth)
-        expr = lower(cx, value)
-        types.append(expr.type)
-        assign(cx, name, expr)
-
-    then, orelse_body = statements.branch(
-        cx, lambda: side(node.body, True), lambda: side(node.orelse, False), cx.depends_locally(test)
-    )
-    cx.out.append(If(test, then, orelse_body, cx.span(node)))
-    found = join(types[0], types[1])
-    if found == UNKNOWN and UNKNOWN not in types:
-        return cx.error(node, "AB206", f"the two sides are {types[0]} and {types[1]}", "give both one type")
-    var = (cx.env or {}).get(name, Var(found))
-    if var.mixed:
-        return cx.error(node, "AB407", "one side has one value per instance, the other a single value", "gather first")
-    return Local(name, found, cx.span(node), var.multi)
-
-
-def no_multi_element(cx: Context, node: ast.AST, values: Sequence[Expr]) -> None:
-    for value in values:
-        if is_multi(value):
-            cx.error(node, "AB406", "a value per instance is put into a container", "use ab.gather(...) on it first")
-
-
-def _display(cx: Context, node: ast.Tuple | ast.List | ast.Set) -> Expr:
-    if isinstance(node, ast.List) and any(isinstance(e, ast.Starred) for e in node.elts):
-        return lower(cx, _without_stars(node))
-    values = lower_all(cx, node.elts)
-    no_multi_element(cx, node, values)
-    if isinstance(node, ast.Tuple):
-        return Apply("tuple", tuple(values), Tuple(tuple(v.type for v in values)), cx.span(node))
-    element: Type = NEVER
-    for value in values:
-        element = join(element, value.type)
-    if element == UNKNOWN and UNKNOWN not in [v.type for v in values]:
-        kinds = " and ".join(sorted({str(v.type) for v in values}))
-        return cx.error(
-            node, "AB206", f"one container holds {kinds}", "give all elements one type, or use a tuple or a record"
-        )
-    if isinstance(node, ast.List):
-        return Apply("list", tuple(values), List(element), cx.span(node))
-    if not is_hashable(element):
-        return cx.error(node, "AB206", f"a set cannot hold {element}", "use a list")
-    return Apply("set", tuple(values), Set(element), cx.span(node))
-
-
-def _without_stars(node: ast.List) -> ast.expr:
-    """`[a, *xs]` is `[a] + list(xs)`."""
-    parts: list[ast.expr] = []
-    for element in node.elts:
-        if isinstance(element, ast.Starred):
-            function = ast.Name(id="list", ctx=ast.Load())
-            parts.append(ast.Call(func=function, args=[element.value], keywords=[]))
-        elif parts and isinstance(parts[-1], ast.List):
-            parts[-1].elts.append(element)
-        else:
-            parts.append(ast.List(elts=[element], ctx=ast.Load()))
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = ast.BinOp(left=whole, op=ast.Add(), right=part)
-    return ast.fix_missing_locations(ast.copy_location(whole, node))
-
-
-def _dict(cx: Context, node: ast.Dict) -> Expr:
-    pairs: list[ast.expr] = []
-    for key, value in zip(node.keys, node.values, strict=True):
-        if key is None:
-            return cx.error(node, "AB501", "programs have no '**' in displays", "use a | b, or name each entry")
-        pairs += [key, value]
-    values = lower_all(cx, pairs)
-    no_multi_element(cx, node, values)
-    key_type: Type = NEVER
-    value_type: Type = NEVER
-    for key_expr, value_expr in zip(values[::2], values[1::2], strict=True):
-        key_type, value_type = join(key_type, key_expr.type), join(value_type, value_expr.type)
-    if UNKNOWN in (key_type, value_type) and UNKNOWN not in [v.type for v in values]:
-        return cx.error(
-            node, "AB206", "the keys or values of a dict have different types", "give them one type, or use a record"
-        )
-    if UNKNOWN in (key_type, value_type):
-        return Const(None, UNKNOWN, cx.span(node))
-    return Apply("dict", tuple(values), Dict(key_type, value_type), cx.span(node))
-
-
-def _fstring(cx: Context, node: ast.JoinedStr) -> Expr:
-    """Each part is evaluated and made text before the next one."""
-    parts: list[Expr] = []
-    last = max((i for i, v in enumerate(node.values) if emits(cx, v)), default=-1)
-    for i, value in enumerate(node.values):
-        span = cx.span(value)
-        if isinstance(value, ast.Constant):
-            parts.append(Const(value.value, STR, span))
-            continue
-        assert isinstance(value, ast.FormattedValue)
-        shown = lower(cx, value.value)
-        if shows_order(shown.type):
-            return cx.error(node, "AB509", f"the text of a {shown.type} shows its order", "format sorted(...) of it")
-        spec: Expr = Const("", STR, span)
-        if value.format_spec is not None:
-            if emits(cx, value.format_spec):
-                return cx.error(node, "AB501", "state access inside a format specification", "read it on a line before")
-            spec = lower(cx, value.format_spec)
-        conversion = chr(value.conversion) if value.conversion > 0 else ""
-        part: Expr = Apply("format", (shown, Const(conversion, STR, span), spec), STR, span)
-        parts.append(cx.bind("text.", part) if i < last else part)
-    return Apply("fstring", tuple(parts), STR, cx.span(node))
-
-
-def shows_order(kind: Type) -> bool:
-    """Does the text of such a value depend on the order of a set or on how a dict was filled?"""
-    match kind:
-        case Set() | Dict():
-            return True
-        case List(of) | Optional(of):
-            return shows_order(of)
-        case Tuple(items):
-            return any(map(shows_order, items))
-        case Record(_, fields):
-            return any(shows_order(t) for _, t in fields)
-    return False

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from anabranch.frontend.aliases import shared_inside
-from anabranch.frontend.cut import Cut, Edge
 from anabranch.frontend.diagnostics import Report
 from anabranch.frontend.methods import empty
+from anabranch.frontend.pieces import Cut, Edge
 from anabranch.frontend.sharing import Pairs, pairs_on
 from anabranch.graph.code import Body
 from anabranch.graph.effects import changed_names, changed_parts

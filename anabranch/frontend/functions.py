@@ -21,8 +21,9 @@ from anabranch.frontend.scope import Env, Var, join_envs
 from anabranch.frontend.unit import MISSING, Definition, Names, assigned_names, self_name
 from anabranch.graph.code import Apply, Assign, Const, Expr, Function, Local
 from anabranch.graph.effects import changed_names
+from anabranch.lang.annotations import parse
 from anabranch.lang.spec import EntrySpec, Parameter
-from anabranch.lang.types import NEVER, NONE, UNKNOWN, Type, UnsupportedType, accepts, is_mutable, join, parse
+from anabranch.lang.types import NEVER, NONE, UNKNOWN, Type, UnsupportedType, accepts, is_mutable, join
 from anabranch.lang.values import type_of
 
 Keywords = Sequence[tuple[str, Expr]]

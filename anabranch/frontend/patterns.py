@@ -10,7 +10,8 @@ from anabranch.frontend.operators import iterate
 from anabranch.frontend.scope import Env, Var, join_envs
 from anabranch.frontend.unit import assigned_names
 from anabranch.graph.code import Apply, Body, Const, Expr, If, Local
-from anabranch.lang.types import BOOL, INT, NONE, UNKNOWN, List, Optional, Record, Tuple, Type, parse
+from anabranch.lang.annotations import parse
+from anabranch.lang.types import BOOL, INT, NONE, UNKNOWN, List, Optional, Record, Tuple, Type
 
 Bindings = list[tuple[str, Expr, ast.AST]]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from anabranch.frontend.aliases import elements_of, shares, stored
-from anabranch.frontend.cut import Cut
+from anabranch.frontend.pieces import Cut
 from anabranch.graph.code import (
     Access,
     Assign,

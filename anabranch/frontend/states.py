@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from anabranch.frontend.operators import NUMERIC
 from anabranch.graph.nodes import State
 from anabranch.lang import DenseMatrix, DenseVector, Matrix, Table, Value, Vector
+from anabranch.lang.annotations import parse
 from anabranch.lang.types import (
     BOOL,
     DENSE_VECTOR,
@@ -32,7 +33,6 @@ from anabranch.lang.types import (
     accepts,
     freeze,
     optional,
-    parse,
 )
 
 

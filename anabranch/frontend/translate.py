@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from anabranch.frontend.cut import Cut, Draft, Edge, cut
+from anabranch.frontend.cut import cut
 from anabranch.frontend.diagnostics import Report
 from anabranch.frontend.flows import check_flows
+from anabranch.frontend.pieces import Cut, Draft, Edge
 from anabranch.frontend.program import Lowered, Reading, read_program
 from anabranch.graph.code import (
     Access,

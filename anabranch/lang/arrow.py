@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def arrow_type(t: Type) -> pa.DataType:
     """The Arrow type of a value type.
 
-    >>> print(arrow_type(types.parse(dict[str, list[int]])))
+    >>> print(arrow_type(parse(dict[str, list[int]])))
     map<string, list<item: int64 not null>>
     """
     import pyarrow as pa

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Final, get_args, get_origin
 import numpy as np
 
 from anabranch.lang import types
+from anabranch.lang.annotations import parse
 from anabranch.lang.dense import DenseVector
 from anabranch.lang.distribution import Distribution
 from anabranch.lang.later import NotYet
@@ -101,7 +102,7 @@ class _Reader:
             )
             return None
         try:
-            return types.parse(annotation, self.names(owner))
+            return parse(annotation, self.names(owner))
         except UnsupportedType as error:
             if "could not be resolved" in str(error):
                 self.unresolved = True

@@ -18,6 +18,7 @@ from typing import Any, NoReturn, cast
 import numpy as np
 
 from anabranch.lang import types
+from anabranch.lang.annotations import parse
 from anabranch.lang.dense import DenseVector
 from anabranch.lang.frozen import FrozenDict, FrozenList, FrozenSet
 from anabranch.lang.scalars import SCALARS, as_int, as_str, reject
@@ -30,7 +31,7 @@ Coercer = Callable[[Any], Any]
 def coerce(type: Type, value: Any, *, freeze: bool = False) -> Any:
     """The value as a value of `type`.
 
-    >>> coerce(types.FLOAT, 3), coerce(types.parse(list[int] | None), [1])
+    >>> coerce(types.FLOAT, 3), coerce(parse(list[int] | None), [1])
     (3.0, [1])
     >>> coerce(types.INT, True)
     Traceback (most recent call last):
@@ -249,7 +250,7 @@ def type_of(value: Any, names: Mapping[str, Any] | None = None) -> Type:
         return types.Dict(_type_of_all(value, value, names), _type_of_all(value.values(), value, names))
     if value.__class__ is tuple:
         return types.Tuple(tuple([type_of(x, names) for x in value]))
-    return types.parse(value.__class__, names)
+    return parse(value.__class__, names)
 
 
 def _scalar_of(value: Any) -> types.Scalar | None:

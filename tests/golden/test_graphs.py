@@ -87,7 +87,8 @@ def test_compiling_again_gives_an_equal_graph() -> None:
 
 def test_the_text_does_not_depend_on_hash_seeds() -> None:
     code = (
-        "import sys; sys.path.insert(0, '.'); import anabranch as ab; from tests.programs.load import good, load, program_of\n"
+        "import sys; sys.path.insert(0, '.'); import anabranch as ab\n"
+        "from tests.programs.load import good, load, program_of\n"
         "print(*[ab.compile(program_of(load(p))) for p in good()])"
     )
     texts = set()

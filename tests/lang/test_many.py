@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import anabranch as ab
+from anabranch.lang.annotations import parse
 from anabranch.lang.columns import arrow_array, arrow_type, from_arrow
-from anabranch.lang.types import parse
 from anabranch.lang.values import coerce, same_value
 
 

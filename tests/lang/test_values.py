@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import anabranch as ab
 from anabranch.lang import types
-from anabranch.lang.types import UnsupportedType, parse
+from anabranch.lang.annotations import parse
+from anabranch.lang.types import UnsupportedType
 from anabranch.lang.values import coerce, freeze, same_value, type_of
 
 
