@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 def arrow_type(t: Type) -> pa.DataType:
     """The Arrow type of a value type.
 
+    >>> from anabranch.lang.annotations import parse
     >>> print(arrow_type(parse(dict[str, list[int]])))
     map<string, list<item: int64 not null>>
     """

@@ -90,11 +90,15 @@ class Entry:
             raise error.as_input(spec.name, 0) from None
         return self._request(spec, [row])[0]
 
-    def many(self, data: Any) -> Any:
+    def __getattr__(self, name: str) -> Any:
+        raise not_yet_on_entries(self.name, name)
+
+    def many(self, data: Any, *, on_error: str = "raise") -> Any:
         """Run a batch as one request: a dict of columns, Arrow data or a list of rows; results come in kind.
 
         An iterator of batches is one request each; it is read to its end and gives a list of their results.
         """
+        refuse_on_error(on_error)
         if is_stream(data):
             results = [self.many(batch) for batch in data]
             return None if self.spec.result == NONE else results
@@ -139,6 +143,17 @@ def checked_result(spec: EntrySpec, result: Any) -> Any:
         return coercer(spec.result)(result)
     except (TypeError, ValueError, OverflowError) as error:
         raise type(error)(f"{spec.name}: result: {error}") from None
+
+
+def not_yet_on_entries(entry: str, name: str) -> AttributeError:
+    if name in ("submit", "aio"):
+        return AttributeError(f"{entry}.{name} is reserved: not yet available; call {entry}(...) or {entry}.many(...)")
+    return AttributeError(f"the entry {entry} has no attribute {name!r}; it has many")
+
+
+def refuse_on_error(on_error: str) -> None:
+    if on_error != "raise":
+        raise NotImplementedError(f"on_error={on_error!r} is reserved: not yet available; leave it out")
 
 
 def request_note(entry: str, row: int, file: str, line: int) -> str:

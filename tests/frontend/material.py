@@ -16,10 +16,15 @@ from tests.generator.choices import Choices
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Region = Function | ast.ClassDef
 Node = TypeVar("Node", bound=ast.AST)
+T = TypeVar("T")
 
 HOLE = re.compile(r"\$(old|e|n|s|t)\b")
 # Types and format specifications are no expressions that run; bases and decorators have mutations of their own.
 LEFT_ALONE = ("annotation", "returns", "format_spec", "bases", "decorator_list")
+
+
+class NothingToChange(Exception):
+    """The region has nothing of the kind that a mutation changes."""
 
 
 class Material:
@@ -29,13 +34,17 @@ class Material:
         self.choices, self.tree = choices, tree
         self.programs = [n for n in tree.body if isinstance(n, ast.ClassDef) and _is_program(n)]
 
-    def region(self) -> Region | None:
+    def choose(self, options: Sequence[T]) -> T:
+        if not options:
+            raise NothingToChange
+        return self.choices.choose(options)
+
+    def region(self) -> Region:
         """Where to change something: mostly a method, sometimes the class or what stands beside it."""
         methods = [n for p in self.programs for n in p.body if isinstance(n, Function)]
         beside = [n for n in self.tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef) and n not in self.programs]
         kinds: list[tuple[int, Sequence[Region]]] = [(82, methods), (12, self.programs), (6, beside)]
-        regions = self.choices.weighted([(w, r) for w, r in kinds if r] or [(1, [])])
-        return self.choices.choose(regions) if regions else None
+        return self.choose(self.choices.weighted([(w, r) for w, r in kinds if r] or [(1, [])]))
 
     def fill(self, template: str, old: str = "None") -> str:
         """`$old` is what is replaced, `$e` some expression, `$n` a name, `$s` an attribute of self, `$t` a type."""
@@ -44,36 +53,36 @@ class Material:
             "e": lambda: f"({ast.unparse(self.expression())})",
             "n": self.name,
             "s": self.attribute,
-            "t": lambda: self.choices.choose(TYPES),
+            "t": lambda: self.choose(TYPES),
         }
         return HOLE.sub(lambda hole: fillings[hole[1]](), template)
 
     def expression(self) -> ast.expr:
         """A copy of some expression of the program, or one of those that programs seldom have."""
         if self.choices.chance(25) or not self._expressions:
-            return expression_of(self.choices.choose(ATOMS))
-        return copy.deepcopy(self.choices.choose(self._expressions))
+            return expression_of(self.choose(ATOMS))
+        return copy.deepcopy(self.choose(self._expressions))
 
     def name(self) -> str:
-        return self.choices.choose(self._names)
+        return self.choose(self._names)
 
     def attribute(self) -> str:
         """The text of an attribute of the program: a state, a setting, a method, or none of these."""
-        return f"self.{self.choices.choose(self._attributes if self.choices.chance(40) else self._states)}"
+        return f"self.{self.choose(self._attributes if self.choices.chance(40) else self._states)}"
 
     @cached_property
-    def nodes(self) -> list[ast.AST]:
+    def _nodes(self) -> list[ast.AST]:
         """Of the programs."""
         return [n for p in self.programs for n in ast.walk(p)]
 
     @cached_property
     def _expressions(self) -> list[ast.expr]:
         parts = ast.FormattedValue | ast.Slice | ast.Starred
-        return [n for n in self.nodes if isinstance(n, ast.expr) and _is_read(n) and not isinstance(n, parts)]
+        return [n for n in self._nodes if isinstance(n, ast.expr) and _is_read(n) and not isinstance(n, parts)]
 
     @cached_property
     def _names(self) -> list[str]:
-        found = {n.id if isinstance(n, ast.Name) else n.arg for n in self.nodes if isinstance(n, ast.Name | ast.arg)}
+        found = {n.id if isinstance(n, ast.Name) else n.arg for n in self._nodes if isinstance(n, ast.Name | ast.arg)}
         return [*sorted(found), "fresh", "other"]
 
     @cached_property
@@ -84,7 +93,7 @@ class Material:
     @cached_property
     def _attributes(self) -> list[str]:
         methods = {n.name for p in self.programs for n in p.body if isinstance(n, ast.FunctionDef)}
-        return sorted({n.attr for n in self.nodes if isinstance(n, ast.Attribute)} | methods | {*self._states})
+        return sorted({n.attr for n in self._nodes if isinstance(n, ast.Attribute)} | methods | {*self._states})
 
 
 class Slot(NamedTuple):

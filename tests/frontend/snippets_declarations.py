@@ -163,3 +163,9 @@ BASES = ("object", "dict", "Exception", "Mixin")
 MIXIN = "class Mixin:\n    def mixed(self, a: int) -> int:\n        return a"
 
 METHOD_NAMES = ("__init__", "_helper", "state", "many", "items", "__call__", "__len__", "__new__", "_", "entries")
+
+PARAMETER_NAMES = ("this", "_x", "state", "many", "ab", "int")
+
+CLASS_NAMES = ("P", "Table", "int", "_P", "ab")
+
+TAKEN_NAMES = ("sum", "len", "ab", "self", "print", "_x", "list")

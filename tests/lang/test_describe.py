@@ -250,11 +250,26 @@ def test_the_spec_of_a_sound_program() -> None:
 
 
 def test_names_for_later() -> None:
-    for name in ("Timeline", "Time", "Vertex", "Feed", "every", "random", "stale"):
+    for name in ("Timeline", "Time", "Vertex", "Feed", "random", "stale"):
         placeholder = getattr(ab, name)
         assert placeholder[int] is placeholder and repr(placeholder) == f"ab.{name}"
         with pytest.raises(NotImplementedError, match=f"ab.{name} is reserved: not yet available"):
             placeholder()
+
+
+def test_a_timer_is_told_when_the_program_is_made() -> None:
+    class Cache(ab.Program):
+        hits: ab.Partitioned[ab.Table[str, int]]
+
+        @ab.every(60)
+        def forget(self) -> None:
+            self.hits["all"] = 0
+
+    with pytest.raises(ab.ProgramError, match=r"AB901 entry:forget: ab\.every is reserved: not yet available"):
+        Cache()
+
+
+def test_names_for_later_of_the_module() -> None:
     with pytest.raises(AttributeError, match=r"ab\.submit is reserved: not yet available"):
         ab.submit  # noqa: B018
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):

@@ -205,3 +205,21 @@ def test_there_and_back(typed: tuple[Any, Any]) -> None:
     value = coerce(t, value)
     [back] = arrow_array(t, [value]).to_pylist()
     assert same_value(coerce(t, from_arrow(t, back)), value)
+
+
+def test_what_is_reserved_on_entries_says_not_yet() -> None:
+    class Counts(ab.Program):
+        counts: ab.Partitioned[ab.Table[str, int]]
+
+        def see(self, word: str) -> None:
+            self.counts[word] = 1
+
+    counts = Counts()
+    see = counts.entries["see"]
+    for name in ("submit", "aio"):
+        with pytest.raises(AttributeError, match=f"see.{name} is reserved: not yet available"):
+            getattr(see, name)
+    with pytest.raises(NotImplementedError, match="on_error='reject' is reserved: not yet available"):
+        see.many([("a",)], on_error="reject")
+    with pytest.raises(AttributeError, match="no attribute 'batch'"):
+        _ = see.batch

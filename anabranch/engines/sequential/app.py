@@ -20,7 +20,7 @@ from anabranch.graph.verify import BrokenGraph
 from anabranch.lang import Program
 from anabranch.lang.binding import Refused, bind_call
 from anabranch.lang.columns import is_stream, read_batch
-from anabranch.lang.entry import checked_result, request_note
+from anabranch.lang.entry import checked_result, not_yet_on_entries, refuse_on_error, request_note
 from anabranch.lang.keys import BUCKETS, bucket
 from anabranch.lang.spec import EntrySpec, describe
 from anabranch.lang.types import NONE
@@ -147,7 +147,11 @@ class SequentialEntry:
             raise error.as_input(self._spec.name, 0) from None
         return self._app.request(self._entry, self._spec, [row])[0]
 
-    def many(self, data: Any) -> Any:
+    def __getattr__(self, name: str) -> Any:
+        raise not_yet_on_entries(self._spec.name, name)
+
+    def many(self, data: Any, *, on_error: str = "raise") -> Any:
+        refuse_on_error(on_error)
         if is_stream(data):
             results = [self.many(batch) for batch in data]
             return None if self._spec.result == NONE else results
