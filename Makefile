@@ -6,6 +6,7 @@ VENV ?= .venv
 PYTHON ?=
 CANDIDATES := python3.13 python3.12 python3.11 python3
 GOLDEN ?= tests/golden
+SOAK ?= 20000
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-input --disable-pip-version-check -c constraints.txt
 
@@ -42,7 +43,8 @@ format: $(VENV)/.stamp-dev ## rewrite the sources in the project's style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-soak: $(VENV)/.stamp-dev ## the tests with many more, random examples
+soak: $(VENV)/.stamp-dev ## many more random programs and examples; writes the report docs/soak.md
+	$(BIN)/python -m tests.soak --programs $(SOAK) --report docs/soak.md
 	$(BIN)/pytest -n auto -q --hypothesis-profile=soak
 
 golden: $(VENV)/.stamp-dev ## rewrite the golden files; read the diff before you commit it
