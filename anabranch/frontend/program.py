@@ -50,7 +50,7 @@ class Reading:
 
 def read_program(cls: Any, report: Report) -> Reading | None:
     """Read a class; None if there is nothing to read."""
-    if not (isinstance(cls, type) and issubclass(cls, lang.Program)):
+    if not (isinstance(cls, type) and issubclass(cls, lang.Program)) or cls is lang.Program:
         if isinstance(cls, type):
             got, do = f"the class {cls.__name__}", f"write class {cls.__name__}(ab.Program)"
         else:

@@ -40,9 +40,6 @@ def test_a_file_that_changed_after_import_is_no_source() -> None:
 
 @pytest.mark.parametrize("thing", [int, 3, "P", None, ab.Program], ids=str)
 def test_what_is_no_program_is_refused(thing: object) -> None:
-    if thing is ab.Program:
-        assert [d.code for d in ab.check(thing)] == ["AB101"] or ab.check(thing)
-        return
     with pytest.raises(TypeError, match=r"derives from ab\.Program"):
         ab.check(thing)
 
@@ -73,11 +70,10 @@ class P(ab.Program):
         found = [(d.span.line, d.code) for d in ab.check(program)]
     assert found == [
         (7, "AB203"),
-        (9, "AB105"),
         (9, "AB106"),
+        (9, "AB105"),
         (10, "AB504"),
         (13, "AB506"),
         (14, "AB303"),
         (15, "AB206"),
-        (7, "AB114"),
-    ] or {code for _, code in found} >= {"AB203", "AB105", "AB106", "AB504", "AB506", "AB303", "AB206"}
+    ]
