@@ -138,9 +138,10 @@ def _is_ours(cx: Context, name: str) -> bool:
 def _annotated(cx: Context, node: ast.AnnAssign) -> None:
     target = node.target
     if not isinstance(target, ast.Name):
-        if node.value is not None:
-            assert isinstance(target, ast.Subscript | ast.Attribute)
-            stores.lower_store(cx, node, target, node.value)
+        if node.value is None:
+            cx.error(node, "AB501", f"'{cx.text(node)}' declares an item or attribute", "annotate variables only")
+            return
+        stores.lower_store(cx, node, target, node.value)
         return
     declared = functions.annotation_type(cx, node.annotation)
     if declared is None:

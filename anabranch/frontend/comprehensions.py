@@ -113,6 +113,8 @@ def bind_target(cx: Context, target: ast.expr, source: Expr, order_free: bool = 
 def declare(cx: Context, target: ast.expr, kind: Type, local: bool = False, multi: bool = False) -> Target:
     """Give the variables of a target their types."""
     if isinstance(target, ast.Name):
+        if target.id == cx.frame.self_name:
+            cx.error(target, "AB110", f"the variable '{target.id}' hides a name that the program needs", "rename it")
         name = cx.name(target.id)
         cx.set(name, Var(kind, multi, local))
         return name

@@ -40,7 +40,8 @@ VALUE_STATES = (lang.Vector, lang.DenseVector)
 def static(cx: Context, node: ast.expr) -> Any:
     """The object a chain of names stands for when the class is read, or MISSING."""
     if isinstance(node, ast.Name):
-        return MISSING if node.id in cx.frame.locals else cx.frame.names.find(node.id)
+        own = node.id in cx.frame.locals or node.id == cx.frame.self_name
+        return MISSING if own else cx.frame.names.find(node.id)
     if isinstance(node, ast.Attribute):
         owner = static(cx, node.value)
         if isinstance(owner, ModuleType | type):

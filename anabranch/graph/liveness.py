@@ -15,6 +15,7 @@ from anabranch.graph.code import (
     Body,
     Break,
     Comprehension,
+    Const,
     Continue,
     Expr,
     For,
@@ -134,7 +135,8 @@ def _before(
                     return union(reads(source), head)
                 head = again
         case While(test, body, orelse):
-            end = union(reads(test), inner(orelse, after))
+            endless = isinstance(test, Const) and bool(test.value)
+            end = {} if endless else union(reads(test), inner(orelse, after))
             head = dict(end)
             while True:
                 again = union(end, inner(body, head, after, head))

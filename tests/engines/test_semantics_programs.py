@@ -365,6 +365,32 @@ SAME: dict[str, tuple[str, Calls]] = {
         """,
         [([1, 2], 1), ([3, 4], 2)],
     ),
+    "a loop without end": (
+        """
+        def f(self, n: int) -> int:
+            while True:
+                c = self.t.get(n, 0)
+                break
+            self.u[n] = c
+            return c
+        """,
+        [(1,), (9,)],
+    ),
+    "the line of a later failure": (
+        """
+        def f(self, n: int) -> float:
+            try:
+                int("x")
+            except ValueError:
+                pass
+            if n == 2:
+                raise KeyError(n)
+            if n == 3:
+                return 10**400
+            return self.t[n] / 2
+        """,
+        [(1,), (2,), (3,), (9,)],
+    ),
     "two ways in opposite orders": (
         """
         def f(self, c: int, k: int, j: int) -> int:
@@ -461,6 +487,24 @@ REFUSED: dict[str, tuple[str, set[str]]] = {
             return xs
         """,
         {"AB511"},
+    ),
+    "self as a loop variable": (
+        """
+        def f(self, n: int) -> int:
+            for self in range(n):
+                pass
+            return n
+        """,
+        {"AB110"},
+    ),
+    "a declared item": (
+        """
+        def f(self, n: int) -> int:
+            xs = [n]
+            xs[10 // n]: int
+            return n
+        """,
+        {"AB501"},
     ),
     "orders of sets": (
         """

@@ -61,8 +61,7 @@ def is_refused(program: type[ab.Program], compiled: bool) -> bool:
     if compiled:
         try:
             assert isinstance(ab.compile(program), ab.Graph)
-        except ab.CompileError as error:
-            assert str(error)
+        except ab.CompileError:  # holds the text of its findings, made already
             return True
         return False
     findings = ab.check(program)
@@ -94,7 +93,7 @@ def test_mutants_are_translated_or_refused(block: int) -> None:
 
 def test_most_mutants_reach_the_translator() -> None:
     """A mutator that breaks every class, or none, tests nothing."""
-    some = [tried(FIRST + i) for i in range(60)]
+    some = [tried(seed) for seed in range(60)]
     created, refused = sum(t.created > 0 for t in some), sum(t.refused > 0 for t in some)
     assert created > 40 and 20 < refused < created
 

@@ -86,7 +86,7 @@ class SequentialApp:
                 mark = journal.mark()
                 run = Run(self, entry)
                 try:
-                    results.append(checked_result(spec, run.row(row)))
+                    results.append(run.result(spec, row))
                 except BaseException as error:
                     self._fail(entry, spec, row, mark, run, error, len(results))
                 self._sequence += 1
@@ -115,7 +115,7 @@ class SequentialApp:
             self.store.journal.rollback(mark)
             run = Run(self, entry, whole=True)
             try:
-                checked_result(spec, run.row(row))
+                run.result(spec, row)
             except BaseException as exact:
                 error = exact
             else:
@@ -164,8 +164,13 @@ class Run:
 
     def __init__(self, app: SequentialApp, entry: Entry, whole: bool = False) -> None:
         self.app, self.entry, self.whole = app, entry, whole or app.whole
-        self.machine = Machine(app.store, dict(app.program.__anabranch_config__), self._deliver)
+        self.machine = Machine(app.store, app.program, self._deliver)
         self._rows: dict[str, list[tuple[Any, ...]]] = {}
+
+    def result(self, spec: EntrySpec, values: tuple[Any, ...]) -> Any:
+        value = self.row(values)
+        self.machine.at = self.entry.span  # a result that is refused belongs to the entry as a whole
+        return checked_result(spec, value)
 
     def row(self, values: tuple[Any, ...]) -> Any:
         env: Env = {p.name: copied(v) for p, v in zip(self.entry.parameters, values, strict=True)}

@@ -40,6 +40,7 @@ from anabranch.graph.code import (
 )
 from anabranch.graph.span import Span
 from anabranch.graph.verify import BrokenGraph
+from anabranch.lang import Program
 
 Env = dict[str, Any]
 
@@ -65,15 +66,15 @@ Signal = Break | Continue | Done | Send | None
 class Machine:
     """`instance` is the one whose part of partial, replicated and (in `everywhere`) partitioned state is used."""
 
-    def __init__(self, store: Store, config: dict[str, Any], deliver: Callable[[Send, Env], None]) -> None:
-        self.store, self.config, self.deliver = store, config, deliver
+    def __init__(self, store: Store, program: Program, deliver: Callable[[Send, Env], None]) -> None:
+        self.store, self.program, self.deliver = store, program, deliver
         self.functions = {f.name: f for f in store.graph.functions}
         self.key: Any = ANYWHERE  # inside a task at a key: the only one it may touch
         self.instance = 0
         self.pinned = False  # a winding row keeps the instance it started with: it may come back to it
         self.single: int | None = None  # inside a task at every instance: the one at hand
         self.at: Span = store.graph.span
-        self._caught: dict[int, Span] = {}
+        self._caught: list[tuple[BaseException, Span]] = []
 
     # Expressions
 
@@ -86,7 +87,7 @@ class Machine:
                     raise BrokenGraph(f"{name} has no value at {expr.span}")
                 return env[name]
             case Config(name):
-                return self.config[name]
+                return getattr(self.program, name)
         multi = [n for n in free_names(expr) if isinstance(env.get(n), Each)]
         if multi:
             rows = [self._value(expr, self._project(env, multi, i)) for i in range(self.store.instances)]
@@ -248,7 +249,8 @@ class Machine:
     def _raise(self, error: Expr | None, cause: Expr | None, env: Env, span: Span) -> None:
         raised = env["except"] if error is None else self.value(error, env)
         reason = None if cause is None else self.value(cause, env)
-        self.at = self._caught.get(id(raised), span)  # raised again, it comes from where it came from first
+        # Raised again, it comes from where it came from first.
+        self.at = next((at for error, at in self._caught if error is raised), span)
         if cause is None:
             raise raised
         raise raised from reason
@@ -271,7 +273,7 @@ class Machine:
             handler = next((h for h in stmt.handlers if isinstance(error, h.classes)), None)
             if handler is None:
                 raise
-            self._caught[id(error)] = self.at
+            self._caught.append((error, self.at))
             if handler.name is not None:
                 env[handler.name] = error
             outer, env["except"] = env.get("except"), error
