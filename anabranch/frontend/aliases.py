@@ -23,7 +23,7 @@ from anabranch.graph.code import (
 )
 from anabranch.graph.effects import MUTATORS
 from anabranch.lang import DenseVector, Vector
-from anabranch.lang.types import Dict, Record, Type, is_mutable
+from anabranch.lang.types import Dict, Record, Tuple, Type, is_mutable
 
 # The list that a comprehension with state fills is used once: whoever takes it is its only owner.
 _MOVED = re.compile(r"comp\.\d+\.out$")
@@ -53,22 +53,50 @@ def shared_inside(body: Body) -> set[str]:
     """Variables that may hold one mutable value in two places: `[[0]] * 2`, `[z, z]`, `q[0] = q[1]`."""
     found: set[str] = set()
     for stmt in walk(body):
-        if isinstance(stmt, Assign) and _repeats(stmt.value):
+        if isinstance(stmt, Assign) and repeats(stmt.value):
             found.update(target_names(stmt.target))
         for expr in expressions(stmt):
             found.update(holder for holder, _ in stored(expr, same=True))
     return found
 
 
-def _repeats(expr: Expr) -> bool:
+def repeats(expr: Expr) -> bool:
+    """May it hold one mutable value in two places? Only what is made of new parts alone does not."""
+    return _holds_any(expr.type) and not isinstance(expr, Local) and not _is_new(expr)
+
+
+def _holds_any(kind: Type) -> bool:
+    if isinstance(kind, Tuple):
+        return sum(map(_mutable, kind.items)) > 1 or any(map(_holds_any, kind.items))
+    return _holds_mutable(kind)
+
+
+def _is_new(expr: Expr) -> bool:
     match expr:
-        case Apply("*", (left, _)):
-            return _holds_mutable(left.type)
-        case Apply("list" | "tuple" | "dict", args):
-            return any(is_mutable(a.type) and not isinstance(a, Apply) for a in args) or any(map(_repeats, args))
+        case Apply("list" | "tuple" | "dict" | "set", args):
+            return all(not _mutable(a.type) or _is_new(a) for a in args)
         case Comprehension(_, element):
-            return is_mutable(element.type) and not isinstance(element, Apply | Comprehension)
-    return False
+            return _is_new(element)
+        case Apply("call", (Const(function), *args)) if function in _COPIES:
+            return not any(_holds_mutable(a.type) for a in args)
+    return not _mutable(expr.type)
+
+
+def changed_through(body: Body, changed: set[str], parts: set[str]) -> tuple[set[str], set[str]]:
+    """Variables that are changed, and of which a part is changed, also under names taken from them in the body."""
+    taken = [
+        (target, source, isinstance(stmt, Assign) and isinstance(stmt.value, Local))
+        for stmt in walk(body)
+        if isinstance(stmt, Assign | For)
+        for source in (shares(stmt.value) if isinstance(stmt, Assign) else elements_of(stmt.source))
+        for target in target_names(stmt.target)
+    ]
+    while True:
+        more = {s for t, s, _ in taken if t in changed} | {t for t, s, _ in taken if s in changed}
+        deeper = {s for t, s, same in taken if t in (parts if same else changed)}
+        if more <= changed and deeper <= parts:
+            return changed, parts
+        changed, parts = changed | more, parts | deeper
 
 
 def aliased_names(body: Body) -> set[str]:
@@ -102,7 +130,7 @@ def shares(expr: Expr, parts: bool = False) -> Iterator[str]:
     match expr:
         case Local(name) if not _MOVED.search(name):
             yield name
-        case Apply("if", (_, *args)) | Apply("and" | "or", args):
+        case Apply("if", (_, *args)) | Apply("and" | "or" | "local", args):
             for arg in args:
                 yield from shares(arg, parts)
         case Apply(op, (receiver, *args)) if op == "[]" or op.startswith(("attr:", "method:")):
@@ -134,8 +162,9 @@ def stored(expr: Expr, same: bool = False) -> Iterator[tuple[str, str]]:
     if isinstance(expr, Apply):
         if expr.op == "setitem" or (expr.op.startswith("method:") and expr.op[7:] in MUTATORS):
             holders = list(shares(expr.args[0], parts=True))
+            copies = expr.op[7:] in ("extend", "update")  # they take the elements, not the container
             for arg in expr.args[1:]:
-                for source in (*shares(arg), *elements_of(arg)):
+                for source in elements_of(arg) if copies else shares(arg):
                     yield from ((holder, source) for holder in holders if same or holder != source)
         elif expr.op == "procedure":
             names = [n for a in expr.args[1:] for n in shares(a)]

@@ -70,10 +70,8 @@ def _assign(cx: Context, node: ast.Assign) -> None:
         stores.lower_store(cx, node, target, node.value)
         return
     value = expressions.lower(cx, node.value)
-    if len(node.targets) > 1 and not isinstance(value, Const | Local | Config):
-        value = cx.bind("value.", value)
-    if len(node.targets) > 1 and isinstance(value, Local):
-        cx.unnamed.discard(value.name)  # it is read once more
+    if len(node.targets) > 1 and not isinstance(value, Const):
+        value = cx.bind("value.", value)  # a target may rebind what it is made of
     for each in node.targets:
         if isinstance(each, ast.Subscript | ast.Attribute):
             stores.store_value(cx, node, each, value)
@@ -120,7 +118,7 @@ def _assign_each(cx: Context, node: ast.AST, target: ast.Tuple | ast.List, value
     if isinstance(value, Apply) and value.op == "tuple":
         parts: list[Expr] = [v if isinstance(v, Const) else cx.bind("value.", v) for v in value.args]
     else:
-        whole = value if isinstance(value, Local) else cx.bind("value.", value)
+        whole = cx.bind("value.", value)
         kinds = enumerate(value.type.items)
         parts = [Apply("[]", (whole, Const(i, INT, value.span)), kind, value.span) for i, kind in kinds]
     for each, part in zip(target.elts, parts, strict=True):

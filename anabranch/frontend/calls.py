@@ -119,13 +119,7 @@ def _call_ours(cx: Context, node: ast.Call, name: str) -> Expr:
         return _everywhere(cx, node, arg)
     value = expressions.lower(cx, arg)
     if name == "local":
-        target = cx.fresh("local.")
-        kept, cx.control = cx.control, False
-        expressions.assign(cx, target, value)
-        cx.control = kept
-        if cx.env is not None:
-            cx.env[target] = Var(value.type, is_multi(value))
-        return Local(target, value.type, cx.span(node), is_multi(value))
+        return Apply("local", (value,), value.type, cx.span(node))
     if value.type == UNKNOWN:
         return value
     if not is_multi(value):

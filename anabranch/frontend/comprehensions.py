@@ -32,7 +32,6 @@ def lower_comprehension(cx: Context, node: Comp, order_free: bool = False) -> Ex
     frame = cx.frame
     bound = frozenset(n for g in node.generators for n in assigned_names([_store(g)]))
     cx.frame = frame.binding(bound)
-    cx.inside += 1
     clauses = []
     for i, generator in enumerate(node.generators):
         if generator.is_async:
@@ -45,7 +44,7 @@ def lower_comprehension(cx: Context, node: Comp, order_free: bool = False) -> Ex
             cx.env = narrowed(cx, cx.env, test, True)
         clauses.append(Clause(target, value, tuple(tests)))
     element, kind, result = _element(cx, node)
-    cx.env, cx.frame, cx.inside = kept, frame, cx.inside - 1
+    cx.env, cx.frame = kept, frame
     if any(is_multi(c.source) for c in clauses):
         return cx.error(
             node, "AB402", "a comprehension runs over a value per instance", "use ab.gather(...) on it first"
@@ -168,8 +167,7 @@ def lower_lambda(cx: Context, node: ast.Lambda, params: list[Type]) -> Expr:
     cx.frame = frame.binding(names)
     for name, kind in zip(names, params, strict=True):
         cx.set(cx.name(name), Var(kind))
-    cx.inside += 1
     own = tuple(map(cx.name, names))
     body = expressions.lower(cx, node.body)
-    cx.env, cx.frame, cx.inside = kept, frame, cx.inside - 1
+    cx.env, cx.frame = kept, frame
     return Lambda(own, body, Function(body.type), cx.span(node))

@@ -59,7 +59,6 @@ class Context:
     results: list[Type] = field(default_factory=list)
     declared: dict[str, Type] = field(default_factory=dict)
     calls: tuple[str, ...] = ()
-    inside: int = 0  # lambdas and comprehensions around: no statement can be written between their parts
     watched: list[Env] = field(default_factory=list)
     inlined: list[int] = field(default_factory=lambda: [0])
     returned: list[Env] = field(default_factory=list)  # where an inlined helper returned
@@ -118,6 +117,8 @@ class Context:
         if isinstance(expr, Local):
             var = (self.env or {}).get(expr.name)
             return var is not None and var.local
+        if isinstance(expr, Apply) and expr.op == "local":
+            return False
         return any(map(self.depends_locally, operands(expr)))
 
     def stable(self, expr: Expr) -> bool:

@@ -11,22 +11,27 @@ from dataclasses import dataclass, field
 
 from anabranch.frontend.aliases import aliased_names
 from anabranch.frontend.cells import Cell, Cells, FanOut, Jumps
-from anabranch.frontend.fanout import plan
+from anabranch.frontend.fanout import depends_on_body, plan
 from anabranch.frontend.numbers import NOWHERE, Numbering, Place
 from anabranch.frontend.pieces import Cut, Draft, Edge
 from anabranch.frontend.positions import as_while
 from anabranch.frontend.writer import DISPATCH, Writer
 from anabranch.graph.code import (
     Access,
+    Apply,
     Body,
+    Comprehension,
+    Const,
     Expr,
     For,
     Local,
+    free_names,
 )
+from anabranch.graph.effects import changed_names
 from anabranch.graph.liveness import Live
 from anabranch.graph.nodes import Dispatch, Variable, Where
 from anabranch.graph.span import Span
-from anabranch.lang.types import List, Optional, Tuple
+from anabranch.lang.types import BYTES, STR, Iter, List, Optional, Tuple
 
 
 def cut(body: Body, parameters: tuple[Variable, ...], span: Span) -> Cut:
@@ -41,10 +46,10 @@ def cut(body: Body, parameters: tuple[Variable, ...], span: Span) -> Cut:
     known = {p.name: env[p.name] for p in parameters if not isinstance(p.type, Optional)}
     place, key = _first_place(scout, trial, numbering, known, body)
     if place == NOWHERE:
-        return Cut(trial, Dispatch.ANY, None, scout.tasks, scout.edges, scout.jumps_in_try)
+        return Cut(trial, Dispatch.ANY, None, scout.tasks, scout.edges, scout.jumps_in_try, scout.lazy)
     cutter = Cutter(numbering, cells, scout.aliased, span)
     start = cutter.start(first, place, key, parameters)
-    return Cut(start, DISPATCH[place.where], key, cutter.tasks, cutter.edges, cutter.jumps_in_try)
+    return Cut(start, DISPATCH[place.where], key, cutter.tasks, cutter.edges, cutter.jumps_in_try, cutter.lazy)
 
 
 def _first_place(
@@ -81,6 +86,7 @@ class Cutter:
     _todo: list[Draft] = field(default_factory=list)
     jumps: dict[int, Jumps] = field(default_factory=dict)
     jumps_in_try: list[Span] = field(default_factory=list)
+    lazy: list[Span] = field(default_factory=list)
     collectors: dict[int, Draft] = field(default_factory=dict)
 
     def start(self, first: Cell | None, place: Place, key: Expr | None, parameters: tuple[Variable, ...]) -> Draft:
@@ -110,6 +116,8 @@ class Cutter:
         """A loop that is left in the middle keeps its position in a variable."""
         known = self._loops.get(id(loop))
         if known is None:
+            if _is_lazy(loop, self.aliased):
+                self.lazy.append(loop.span)
             known = self._loops[id(loop)] = as_while(loop, self._number(loop))
             self.numbering.heads[id(known[-1])] = self.numbering.heads[id(loop)]
         return known
@@ -138,3 +146,20 @@ class Cutter:
             target = tuple(v.name for v in fan.contributes)
             known = self._collected[id(loop)] = (For(target, source, fan.after, (), loop.span),)
         return known
+
+
+def _is_lazy(loop: For, aliased: set[str]) -> bool:
+    """Would a list of the source, made before the loop, differ from what the loop sees step by step?"""
+    source = loop.source
+    if isinstance(source.type, List | Tuple) or source.type in (STR, BYTES):
+        return False
+    if isinstance(source, Apply) and source.op == "call" and isinstance(source.args[0], Const):
+        if source.args[0].value is range:
+            return False
+        if source.args[0].value in (map, filter):
+            return True
+    if isinstance(source, Comprehension | Local) and isinstance(source.type, Iter):
+        return True
+    names = free_names(source)
+    changed = changed_names(loop.body)
+    return bool(changed & names) or bool(changed & aliased and names & aliased) or depends_on_body(loop)

@@ -28,7 +28,7 @@ from anabranch.graph.code import (
 from anabranch.graph.effects import changed_names
 from anabranch.graph.liveness import Live, assigned, live_before, reads_of, union, without
 from anabranch.graph.nodes import Variable, Where
-from anabranch.lang.types import BOOL
+from anabranch.lang.types import BOOL, Iter
 
 
 def accesses(body: Body) -> list[Access]:
@@ -46,7 +46,7 @@ def plan(loop: For, numbering: Numbering, after: Live, aliased: set[str], rows: 
     if loop.orelse or gathers(loop.body) or len(places) != 1 or next(iter(places)).where is not Where.KEY:
         return None
     changed = changed_names(loop.body)
-    if changed & (aliased | free_names(loop.source)):
+    if changed & (aliased | free_names(loop.source)) or depends_on_body(loop):
         return None
     body = _guarded(loop.body)
     first = next(i for i, s in enumerate(body) if accesses((s,)))
@@ -77,6 +77,11 @@ def plan(loop: For, numbering: Numbering, after: Live, aliased: set[str], rows: 
     if {v.name for v in contributes} & set(after) or assigned(tail) & inside:
         return None
     return FanOut(local, remote, tail, rows, contributes)
+
+
+def depends_on_body(loop: For) -> bool:
+    """Does a source that is evaluated step by step read what the loop assigns?"""
+    return isinstance(loop.source.type, Iter) and bool(assigned(loop.body) & free_names(loop.source))
 
 
 def _guarded(body: Body) -> Body:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.frontend.aliases import shared_inside
+from anabranch.frontend.aliases import changed_through, shared_inside
 from anabranch.frontend.diagnostics import Report
 from anabranch.frontend.methods import empty
 from anabranch.frontend.pieces import Cut, Edge
@@ -35,6 +35,13 @@ def check_flows(cut: Cut, body: Body, report: Report) -> None:
             span,
             "break or continue inside try, in a loop that goes from place to place",
             "set a variable inside try and leave the loop after it",
+        )
+    for span in cut.lazy:
+        report.add(
+            "AB512",
+            span,
+            "a loop goes from place to place while its source is evaluated or changed step by step",
+            "make a list of the source before: for x in list(...)",
         )
     for i, edge in enumerate(cut.edges):
         for variable in edge.carries:
@@ -112,14 +119,15 @@ def _mentions(kind: Type, wanted: Type) -> bool:
 def _check_sharing(edge: Edge, pairs: Pairs, inside: set[str], report: Report) -> None:
     """Two names of one value would become two values on the way."""
     carried = {v.name for v in edge.carries}
-    for name in sorted(carried & inside & changed_parts(edge.target.body)):
+    body = edge.target.body
+    changed, parts = changed_through(body, changed_names(body), changed_parts(body))
+    for name in sorted(carried & inside & parts):
         report.add(
             "AB511",
             edge.span,
             f"'{shown(name)}' may hold one value twice that is changed at another place",
             "store copies: xs.append(ys.copy())",
         )
-    changed = changed_names(edge.target.body)
     for first, second in sorted(sorted(p) for p in pairs if p & changed):
         report.add(
             "AB511",

@@ -136,7 +136,7 @@ def bind(
             cx.error(node, "AB513", f"'{name}' has no parameter '{key}' left", f"{name}({', '.join(names)})")
             return None
         bound[key] = value
-    bound = _in_order(cx, node, names, bound)
+    _check_order(cx, node, names, bound)
     defaults = _defaults(function)
     for missing in [n for n in names if n not in bound]:
         if missing not in defaults:
@@ -158,15 +158,12 @@ def bind(
     return {n: _annotated(cx, definition, n, bound[n]) for n in names}
 
 
-def _in_order(cx: Context, node: ast.AST, names: list[str], bound: dict[str, Expr]) -> dict[str, Expr]:
-    """Arguments are evaluated in the order of the call; by name, that need not be the order of the parameters."""
+def _check_order(cx: Context, node: ast.AST, names: list[str], bound: dict[str, Expr]) -> None:
+    """Arguments are evaluated in the order of the call, here in that of the parameters: both must be one."""
     unstable = [n for n in bound if not cx.stable(bound[n])]
-    if len(unstable) < 2 or unstable == [n for n in names if n in unstable]:
-        return bound
-    if cx.inside:
-        cx.error(node, "AB501", "arguments by name in another order, inside a comprehension", "give them in order")
-        return bound
-    return {n: v if cx.stable(v) else cx.bind("argument.", v) for n, v in bound.items()}
+    if len(unstable) > 1 and unstable != [n for n in names if n in unstable]:
+        hint = f"give them in order: {', '.join(names)}"
+        cx.error(node, "AB501", "arguments by name in another order than the parameters", hint)
 
 
 def _annotated(cx: Context, definition: Definition, name: str, value: Expr) -> Expr:
@@ -352,6 +349,7 @@ def inline(cx: Context, node: ast.AST, name: str, args: Sequence[Expr], keywords
     for parameter, value in bound.items():
         if isinstance(value, Local) and parameter not in assigned:
             same[parameter] = value.name  # the caller's variable does not change while the helper runs
+            cx.unnamed.discard(value.name)
             continue
         cx.set(prefix + parameter, Var(value.type, is_multi(value), cx.depends_locally(value)))
         cx.emit(Assign(prefix + parameter, value, value.span))

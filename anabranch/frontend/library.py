@@ -70,7 +70,7 @@ def _abs(args: Sequence[Type], keywords: Mapping[str, Type]) -> Type | None:
 def _round(args: Sequence[Type], keywords: Mapping[str, Type]) -> Type | None:
     if not args or args[0] not in NUMERIC:
         return None
-    if len(args) == 1 and not keywords:
+    if (len(args) == 1 and not keywords) or NONE in args[1:]:
         return INT
     return INT if args[0] in (INT, BOOL) else args[0]
 

@@ -21,7 +21,10 @@ from anabranch.graph.code import (
     Continue,
     Expr,
     For,
+    Raise,
+    Return,
     While,
+    walk,
 )
 
 
@@ -35,10 +38,12 @@ def loop_body(cx: Context, head: Callable[[], None], body: Callable[[], None]) -
     if start is None:
         return (), Loop(), None
     found = cx.unit.report.take()
+    functions = dict(cx.unit.functions)  # what is wrong inside a function is told where it is first read
     counts = dict(cx.counts)
     at_head = dict(start)
     for _ in range(12):
         cx.unit.report.restore(found)
+        cx.unit.functions = dict(functions)
         cx.counts = dict(counts)
         cx.env = dict(at_head)
         cx.loops.append(Loop())
@@ -72,6 +77,8 @@ def lower_for(cx: Context, node: ast.For) -> None:
 
     with cx.depending(cx.depends_locally(source)):
         body, loop, at_head = loop_body(cx, head, lambda: statements.lower_body(cx, node.body))
+    if cx.depends_locally(source) and _leaves(body):
+        cx.control = cx.left_early = True
     orelse = _loop_end(cx, at_head, loop, node.orelse)
     if target and at_head is not None:
         cx.out.append(For(target[-1], source, body, orelse, cx.span(node)))  # type: ignore[arg-type]
@@ -105,6 +112,8 @@ def lower_while(cx: Context, node: ast.While) -> None:
         body, loop, at_head = loop_body(cx, head, lambda: statements.lower_body(cx, node.body))
     if at_head is None:
         return
+    if cx.depends_locally(tests[-1]) and _leaves(body):
+        cx.control = cx.left_early = True
     after = None if always else narrowed(cx, at_head, node.test, False)
     orelse = _loop_end(cx, after, loop, node.orelse)
     cx.out.append(While(tests[-1], body, orelse, cx.span(node)))
@@ -141,3 +150,7 @@ def lower_leave(cx: Context, node: ast.Break | ast.Continue) -> None:
     kind = Break if isinstance(node, ast.Break) else Continue
     cx.emit(kind(cx.span(node)))
     cx.env = None
+
+
+def _leaves(body: Body) -> bool:
+    return any(isinstance(s, Return | Raise) for s in walk(body))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from anabranch.frontend.cells import escapes
 from anabranch.graph.code import (
     Access,
     Apply,
@@ -102,6 +103,8 @@ class Numbering:
                 return env[name]
             case Apply("coerce", (inner, *_), kind) if thaw(inner.type) == thaw(kind):
                 return self.number(inner, env)
+            case Apply("local", (inner,)):
+                return self.number(inner, env)
             case Apply("[]", (receiver, Const(int() as i))) if isinstance(receiver.type, Tuple):
                 whole = self.number(receiver, env)
                 at = i % len(receiver.type.items)
@@ -180,6 +183,10 @@ class Numbering:
             ends.append(self.run(body, dict(env)))
         if self._version != version:
             self._version = self.fresh()
+        return self._meet(ends)
+
+    def _meet(self, ends: list[Env | None]) -> Env | None:
+        """What holds where several ways come together."""
         live = [e for e in ends if e is not None]
         if not live:
             return None
@@ -195,14 +202,17 @@ class Numbering:
         self.heads[id(stmt)] = (self._last, dict(env))
         changing = assigned(body) | targets
         self._forget(env, changing)
-        if any(changes(e) for s in walk(body) for e in expressions(s)):
+        renews = any(changes(e) for s in (stmt, *walk(body)) for e in expressions(s))
+        if renews:
             self._version = self.fresh()
         if isinstance(stmt, While):
             self.number(stmt.test, env)
         self.run(body, dict(env))
         self._forget(env, changing)
+        if renews:
+            self._version = self.fresh()
         end = self.run(orelse, dict(env))
-        return env if end is None else end
+        return self._meet([env, end]) if any(isinstance(s, Break) for s in escapes(body)) else end
 
     def _place(self, stmt: Access, env: Env) -> Place:
         if stmt.everywhere:

@@ -47,9 +47,12 @@ def _cases(cx: Context, node: ast.Match, subject: Local, cases: list[ast.match_c
         if case.guard is not None:
             guard = statements.condition(cx, case.guard)
             after_guard = cx.env
-            with cx.writing() as guarded:
+            local = cx.depends_locally(guard)
+            with cx.depending(local), cx.writing() as guarded:
                 statements.lower_body(cx, case.body)
                 body_env, body = cx.env, tuple(guarded)
+            if local and body_env is None:
+                cx.control = cx.left_early = True
             with cx.writing():
                 cx.env = dict(after_guard) if after_guard is not None else None
                 other = _cases(cx, node, _narrow(cx, subject, case.pattern, False), rest)
@@ -70,6 +73,8 @@ def _cases(cx: Context, node: ast.Match, subject: Local, cases: list[ast.match_c
         orelse = (*out, *orelse)
         else_env = cx.env
     cx.env = join_envs(then_env, else_env)
+    if cx.depends_locally(subject) and None in (then_env, else_env):
+        cx.control = cx.left_early = True
     return (If(test, then, orelse, cx.span(case.pattern)),)
 
 

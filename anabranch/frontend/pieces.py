@@ -56,3 +56,4 @@ class Cut:
     tasks: list[Draft]
     edges: list[Edge]
     jumps_in_try: list[Span]  # break and continue that cannot be followed to another task
+    lazy: list[Span]  # loops over what is evaluated step by step, that are left in the middle

@@ -6,9 +6,9 @@ two tasks hold after a message are copies, so a shared value that is changed the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
 
-from anabranch.frontend.aliases import elements_of, shares, stored
+from anabranch.frontend.aliases import elements_of, repeats, shares, stored
 from anabranch.frontend.pieces import Cut
 from anabranch.graph.code import (
     Access,
@@ -69,7 +69,7 @@ class _Follow:
             pairs = _store(pairs, expr)
         match stmt:
             case Assign(target, value):
-                return _assign(pairs, list(target_names(target)), list(shares(value)))
+                return _assign(pairs, list(target_names(target)), list(shares(value)), repeats(value))
             case Access(target=target) | Gather(target=target):
                 return _assign(pairs, [target] if target else [], [])
             case If(_, then, orelse):
@@ -79,9 +79,12 @@ class _Follow:
             case While(_, body, orelse):
                 return self._loop(body, orelse, pairs, [], [])
             case Try(body, handlers, orelse, final):
-                ends = [pairs, self.body(body, pairs)]
-                ends += [self.body(h.body, _either(*ends)) for h in handlers]
-                ends.append(self.body(orelse, ends[1]))
+                seen: Pairs = pairs
+                end: Pairs | None = pairs
+                for inner in body:  # a handler may start after any statement
+                    end = None if end is None else self._stmt(inner, end)
+                    seen |= end or frozenset()
+                ends = [seen, self.body(orelse, end), *(self.body(h.body, seen) for h in handlers)]
                 return self.body(final, _either(*ends))
             case Break() | Continue() | Send():
                 if isinstance(stmt, Send):
@@ -116,11 +119,13 @@ def _store(pairs: Pairs, expr: Expr) -> Pairs:
     return pairs
 
 
-def _assign(pairs: Pairs, targets: list[str], sources: Iterable[str]) -> Pairs:
-    sources = list(sources)
+def _assign(pairs: Pairs, targets: list[str], sources: list[str], repeated: bool = False) -> Pairs:
     partners = {name for source in sources for name in _partners(pairs, source)} | set(sources)
     fresh = frozenset(p for p in pairs if not p & set(targets))
-    return fresh | {frozenset((t, s)) for t in targets for s in partners if s != t and s not in targets}
+    found = fresh | {frozenset((t, s)) for t in targets for s in partners if s != t and s not in targets}
+    if len(targets) > 1 and (repeated or sources):
+        found |= {frozenset(two) for two in itertools.combinations(sorted(set(targets)), 2)}
+    return found
 
 
 def _link(pairs: Pairs, a: str, b: str) -> Pairs:

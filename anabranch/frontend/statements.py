@@ -50,9 +50,15 @@ _UNSUPPORTED: dict[type[ast.stmt], tuple[str, str]] = {
 
 def lower_body(cx: Context, stmts: Sequence[ast.stmt]) -> None:
     for stmt in stmts:
-        if cx.env is None:
+        if cx.env is not None:
+            lower_stmt(cx, stmt)
+        elif isinstance(stmt, exits.Unless) and stmt.in_loop:
+            # The loop before was left because the helper returned: so is this one.
+            span = cx.span(stmt)
+            cx.out.append(If(Local(cx.name(exits.DONE), BOOL, span), (Break(span),), (), span))
             return
-        lower_stmt(cx, stmt)
+        else:
+            return
 
 
 def lower_stmt(cx: Context, node: ast.stmt) -> None:

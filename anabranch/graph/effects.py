@@ -71,7 +71,7 @@ def _roots(expr: Expr) -> Iterator[str]:
         case Apply("if", (_, then, orelse)):
             yield from _roots(then)
             yield from _roots(orelse)
-        case Apply("and" | "or", args):
+        case Apply("and" | "or" | "local", args):
             for arg in args:
                 yield from _roots(arg)
         case Apply("call", (_, *args)):

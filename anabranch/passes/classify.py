@@ -75,23 +75,33 @@ def _beside(tasks: list[Task], leaving: dict[str, list[Flow]]) -> str | None:
 
 
 def _crosses(tasks: list[Task], after: dict[str, set[str]]) -> str | None:
-    """Each state has one stage: two ways through an entry must not visit two states in opposite orders."""
+    """Each state has one stage, the states of one task share theirs: the order of stages must not be a cycle."""
+    group = {s: s for t in tasks for s in t.states}
+
+    def find(state: str) -> str:
+        while group[state] != state:
+            state = group[state]
+        return state
+
+    for task in tasks:
+        for state in task.states[1:]:
+            group[find(state)] = find(task.states[0])
     later: dict[str, set[str]] = {}
     for task in tasks:
-        reached = {s for other in tasks if other.name in after[task.name] for s in other.states}
-        for state in task.states:
-            later.setdefault(state, set()).update(reached)
-    for state in sorted(later):
+        for other in tasks:
+            if task.states and other.states and other.name in after[task.name]:
+                later.setdefault(find(task.states[0]), set()).add(find(other.states[0]))
+    for start in sorted(later):
         found: set[str] = set()
-        todo = sorted(later[state])
+        todo = sorted(later[start])
         while todo:
             name = todo.pop()
             if name not in found:
                 found.add(name)
                 todo += sorted(later.get(name, ()))
-        if state in found:
-            other = sorted(found - {state})[0]
-            return f"one way visits {state} before {other}, another {other} before {state}"
+        if start in found:
+            members = sorted(s for s in group if find(s) in found)
+            return f"its ways visit {' and '.join(members)} in different orders"
     return None
 
 

@@ -5,7 +5,8 @@ A multi-valued variable holds `Each`, one value per instance; an expression over
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import ChainMap
+from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +43,7 @@ from anabranch.graph.span import Span
 from anabranch.graph.verify import BrokenGraph
 from anabranch.lang import Program
 
-Env = dict[str, Any]
+Env = MutableMapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +160,9 @@ class Machine:
         return signal.value if isinstance(signal, Done) else None
 
     def _comprehension(self, expr: Comprehension, env: Env) -> Any:
-        rows = self._rows(expr.element, expr.clauses, 0, dict(env))
+        # The first source is evaluated at once; other names are looked up when they are needed, as in Python.
+        first = iter(self.value(expr.clauses[0].source, env))
+        rows = self._rows(expr.element, expr.clauses, 0, ChainMap({}, env), first)
         match expr.kind:
             case "list":
                 return list(rows)
@@ -169,15 +172,19 @@ class Machine:
                 return dict(rows)
         return rows
 
-    def _rows(self, element: Expr, clauses: tuple[Clause, ...], depth: int, env: Env) -> Iterator[Any]:
-        if depth == len(clauses):
-            yield self.value(element, env)
-            return
+    def _rows(
+        self, element: Expr, clauses: tuple[Clause, ...], depth: int, env: Env, source: Iterator[Any]
+    ) -> Iterator[Any]:
         clause = clauses[depth]
-        for item in self.value(clause.source, env):
+        for item in source:
             self._assign(clause.target, item, env)
-            if all(self.value(test, env) for test in clause.tests):
-                yield from self._rows(element, clauses, depth + 1, env)
+            if not all(self.value(test, env) for test in clause.tests):
+                continue
+            if depth + 1 == len(clauses):
+                yield self.value(element, env)
+            else:
+                inner = iter(self.value(clauses[depth + 1].source, env))
+                yield from self._rows(element, clauses, depth + 1, env, inner)
 
     # Statements
 

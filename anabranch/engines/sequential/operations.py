@@ -43,6 +43,7 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "invert": operator.invert,
         "not": operator.not_,
         "truth": bool,
+        "local": lambda x: x,
         "[]": operator.getitem,
         "setitem": operator.setitem,
         "delitem": operator.delitem,
