@@ -1,20 +1,17 @@
-"""Anabranch: stateful algorithms in plain Python, run on all cores or on a Spark cluster.
+"""Anabranch: stateful algorithms in plain Python, translated to dataflow graphs.
 
-The layers, in the order of the pipeline; each may import only those before it:
+The layers, lowest first; each may import only those before it:
 
-    lang/       what users write: Program, Partitioned, Partial, everywhere, gather, state types in plain Python
-    frontend/   class -> graph: read, types, fields, access, cut, liveness, diagnostics
-    graph/      the graph as values: nodes, verify, text, draw
-    passes/     graph -> graph, one file each, one ordered list
-    state/      columnar state elements, snapshots, checkpoint files
-    kernels/    stages -> functions: the primitive table, the numba tier and its Python twin
-    runtime/    pure machines: worker, coordinator, routing, events, commands
-    drivers/    run the machines: threads, channels, Flight, log
-    engines/    sequential (the oracle), embedded, spark
-    testing/    public kit for users' own tests
+    lang/        what users write: Program, Partitioned, Partial, everywhere, gather, state types in plain Python
+    graph/       the graph as values: nodes, code inside tasks, verify, text, drawings
+    frontend/    class -> graph: read, types, accesses, cut, diagnostics
+    passes/      graph -> graph, one file each, one ordered list (frontend and passes do not see each other)
+    compiler.py  compile and check: frontend, then passes
+    engines/     what runs graphs: sequential, the oracle
+    cli.py       the command line, with demo.py
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anabranch.lang import (
     BadInput,
@@ -52,6 +49,13 @@ from anabranch.lang import (
     writes,
 )
 
+if TYPE_CHECKING:
+    from anabranch.compiler import check as check
+    from anabranch.compiler import compile as compile
+    from anabranch.frontend.diagnostics import CompileError as CompileError
+    from anabranch.frontend.diagnostics import Diagnostic as Diagnostic
+    from anabranch.graph.nodes import Graph as Graph
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -70,6 +74,10 @@ _LAZY: dict[str, str] = {
     "compile": "anabranch.compiler",
 }
 _RESERVED = ("submit", "aio")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_LAZY})
 
 
 def __getattr__(name: str) -> Any:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import io
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -34,10 +36,18 @@ class Refused(Exception):
 def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without box characters still gets the words
     try:
-        return int(options.run(options))
+        code = int(options.run(options))
+        sys.stdout.flush()
+        return code
     except Refused as error:
         return _refuse(str(error), options.json)
+    except BrokenPipeError:  # whoever reads has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -136,6 +146,8 @@ def _programs(file: Path, name: str | None) -> list[type[Program]]:
 
 
 def _load(file: Path) -> ModuleType:
+    if file.is_dir():
+        raise Refused(f"{file} is a folder: name a file")
     if not file.is_file():
         raise Refused(f"there is no file {file}")
     spec = importlib.util.spec_from_file_location(f"anabranch_file_{file.stem}", file)

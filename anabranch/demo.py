@@ -71,7 +71,7 @@ def run(json: bool = False, rows: int = 20_000) -> int:
     console = Console(highlight=False, markup=False, quiet=json)
     graph = ab.compile(Recommender)
     picture = graph.draw(min(console.width, 100)) if console.is_terminal else graph.draw()
-    show(console, f"{graph.name}: {len(graph.tasks)} tasks, {len(graph.states)} states\n\n{picture}\n")
+    show(console, f"{picture}\n")
 
     ratings = generate(rows)
     program = Recommender()

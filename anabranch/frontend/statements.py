@@ -227,8 +227,9 @@ def _assert(cx: Context, node: ast.Assert) -> None:
     def go_on() -> None:
         cx.env = narrowed(cx, cx.env, node.test, True)
 
+    if isinstance(node.test, ast.Constant) and not node.test.value:
+        fail()  # assert False: what follows is not reached
+        return
     then, orelse = branch(cx, fail, go_on, cx.depends_locally(test))
     negated = Apply("not", (test,), BOOL, span)
     cx.out.append(If(negated, then, orelse, span))
-    if isinstance(node.test, ast.Constant) and not node.test.value:
-        cx.env = None

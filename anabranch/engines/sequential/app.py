@@ -42,6 +42,9 @@ class SequentialApp:
         whole: bool = False,
         graph: Graph | None = None,
     ) -> None:
+        if not isinstance(program, Program):
+            shown = f"{program.__name__}()" if isinstance(program, type) else repr(program)
+            raise TypeError(f"an app runs an object of a program class, got {program!r}: write SequentialApp({shown})")
         if instances < 1:
             raise ValueError(f"a program has at least one instance of its state, got instances={instances}")
         self.graph = graph or compile(type(program))
@@ -67,11 +70,17 @@ class SequentialApp:
 
     def state(self, name: str) -> Any:
         """A copy of a state: the union of a partitioned one, the merged value of a partial one."""
+        self._known(name)
         return self.store.merged(name)
 
     def instances(self, name: str) -> list[Any]:
         """The instances of a state, by number."""
+        self._known(name)
         return self.store.parts[name]
+
+    def _known(self, name: str) -> None:
+        if name not in self.store.parts:
+            raise KeyError(f"{self.graph.name} has no state {name!r}: it has {', '.join(self.store.parts)}")
 
     def _assign(self, number: int) -> int:
         return self.assigned.setdefault(number, self._assignment(number))
