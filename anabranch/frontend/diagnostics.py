@@ -5,7 +5,6 @@ from __future__ import annotations
 import linecache
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from anabranch.frontend.codes import CODES, ERROR
 from anabranch.graph.span import Span
@@ -88,7 +87,3 @@ class Report:
 
     def restore(self, found: dict[tuple[str, Span], Diagnostic]) -> None:
         self._found = dict(found)
-
-
-def short_file(span: Span) -> str:
-    return Path(span.file).name
