@@ -6,7 +6,6 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from anabranch.frontend.operators import iterate
 from anabranch.graph.code import (
     Apply,
     Assign,
@@ -21,9 +20,9 @@ from anabranch.graph.code import (
     target_names,
     walk,
 )
-from anabranch.graph.effects import MUTATORS
+from anabranch.graph.effects import MUTATORS, holds_sharing, sharing, sharing_names
 from anabranch.lang import DenseVector, Vector
-from anabranch.lang.types import Dict, Record, Tuple, Type, is_mutable
+from anabranch.lang.types import Tuple, Type
 
 # The list that a comprehension with state fills is used once: whoever takes it is its only owner.
 _MOVED = re.compile(r"comp\.\d+\.out$")
@@ -57,7 +56,19 @@ def shared_inside(body: Body) -> set[str]:
             found.update(target_names(stmt.target))
         for expr in expressions(stmt):
             found.update(holder for holder, _ in stored(expr, same=True))
-    return found
+    while True:
+        before = len(found)
+        for stmt in walk(body):
+            if isinstance(stmt, Assign) and sharing(stmt.value.type):
+                names = sharing_names(stmt.value) | set(target_names(stmt.target))
+            elif isinstance(stmt, For) and holds_sharing(stmt.source.type):
+                names = sharing_names(stmt.source) | set(target_names(stmt.target))
+            else:
+                continue
+            if names & found:
+                found |= names
+        if len(found) == before:
+            return found
 
 
 def repeats(expr: Expr) -> bool:
@@ -67,19 +78,19 @@ def repeats(expr: Expr) -> bool:
 
 def _holds_any(kind: Type) -> bool:
     if isinstance(kind, Tuple):
-        return sum(map(_mutable, kind.items)) > 1 or any(map(_holds_any, kind.items))
-    return _holds_mutable(kind)
+        return sum(map(sharing, kind.items)) > 1 or any(map(_holds_any, kind.items))
+    return holds_sharing(kind)
 
 
 def _is_new(expr: Expr) -> bool:
     match expr:
         case Apply("list" | "tuple" | "dict" | "set", args):
-            return all(not _mutable(a.type) or _is_new(a) for a in args)
+            return all(not sharing(a.type) or _is_new(a) for a in args)
         case Comprehension(_, element):
             return _is_new(element)
         case Apply("call", (Const(function), *args)) if function in _COPIES:
-            return not any(_holds_mutable(a.type) for a in args)
-    return not _mutable(expr.type)
+            return not any(holds_sharing(a.type) for a in args)
+    return not sharing(expr.type)
 
 
 def changed_through(body: Body, changed: set[str], parts: set[str]) -> tuple[set[str], set[str]]:
@@ -113,47 +124,35 @@ def _pairs(body: Body) -> Iterator[tuple[str, str]]:
             yield from stored(expr)
 
 
-def _holds_mutable(kind: Type) -> bool:
-    element = kind.value if isinstance(kind, Dict) else iterate(kind)
-    return element is not None and _mutable(element)
-
-
-def _mutable(kind: Type) -> bool:
-    """Can it, or something it holds, be changed in place?"""
-    return is_mutable(kind) or (isinstance(kind, Record) and any(_mutable(t) for _, t in kind.fields))
-
-
 def shares(expr: Expr, parts: bool = False) -> Iterator[str]:
-    """Variables whose mutable value, or a part of it, this expression gives."""
-    if not parts and not _mutable(expr.type):
+    """Variables whose mutable value, or a part of it, this expression may give."""
+    if not parts and not sharing(expr.type):
         return
     match expr:
-        case Local(name) if not _MOVED.search(name):
-            yield name
+        case Local(name):
+            if not _MOVED.search(name):
+                yield name
         case Apply("if", (_, *args)) | Apply("and" | "or" | "local", args):
             for arg in args:
                 yield from shares(arg, parts)
-        case Apply(op, (receiver, *args)) if op == "[]" or op.startswith(("attr:", "method:")):
+        case Apply("[]", (receiver, _)):
             yield from shares(receiver, parts=True)
-            for arg in args:
-                yield from shares(arg)
-        case Comprehension(_, element, clauses) if _mutable(element.type):
-            for inner in (element, *(c.source for c in clauses)):
-                yield from shares(inner, parts=True)
         case Apply("call", (Const(function), *args)) if function in _COPIES:
             for arg in args:
                 yield from elements_of(arg)
         case Apply("+" | "*" | "slice" | "|" | "&" | "-" | "^", args):
             for arg in args:
                 yield from elements_of(arg)
-        case Apply("list" | "tuple" | "dict" | "call" | "function" | "procedure", args):
+        case Apply("list" | "tuple" | "dict", args):
             for arg in args:
-                yield from shares(arg, parts=_mutable(arg.type))
+                yield from shares(arg)
+        case _:
+            yield from (name for name in sharing_names(expr) if not _MOVED.search(name))
 
 
 def elements_of(expr: Expr) -> Iterator[str]:
     """What a new container, or a loop, shares with its source: the elements, where these can be changed."""
-    if _holds_mutable(expr.type):
+    if holds_sharing(expr.type):
         yield from shares(expr, parts=True)
 
 
@@ -167,7 +166,9 @@ def stored(expr: Expr, same: bool = False) -> Iterator[tuple[str, str]]:
                 for source in elements_of(arg) if copies else shares(arg):
                     yield from ((holder, source) for holder in holders if same or holder != source)
         elif expr.op == "procedure":
-            names = [n for a in expr.args[1:] for n in shares(a)]
+            names = sorted({n for a in expr.args[1:] for n in shares(a)})
             yield from itertools.combinations(names, 2)
+            if same:
+                yield from ((a.name, a.name) for a in expr.args[1:] if isinstance(a, Local) and holds_sharing(a.type))
     for inner in operands(expr):
         yield from stored(inner, same)

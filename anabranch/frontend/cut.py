@@ -26,6 +26,7 @@ from anabranch.graph.code import (
     For,
     Local,
     free_names,
+    operands,
 )
 from anabranch.graph.effects import changed_names
 from anabranch.graph.liveness import Live
@@ -153,13 +154,27 @@ def _is_lazy(loop: For, aliased: set[str]) -> bool:
     source = loop.source
     if isinstance(source.type, List | Tuple) or source.type in (STR, BYTES):
         return False
-    if isinstance(source, Apply) and source.op == "call" and isinstance(source.args[0], Const):
-        if source.args[0].value is range:
-            return False
-        if source.args[0].value in (map, filter):
-            return True
-    if isinstance(source, Comprehension | Local) and isinstance(source.type, Iter):
+    if _is_range(source):
+        return False
+    if _steps(source):
         return True
     names = free_names(source)
     changed = changed_names(loop.body)
     return bool(changed & names) or bool(changed & aliased and names & aliased) or depends_on_body(loop)
+
+
+def _is_range(source: Expr) -> bool:
+    return isinstance(source, Apply) and source.op == "call" and _calls(source, range)
+
+
+def _calls(expr: Apply, *functions: object) -> bool:
+    return isinstance(expr.args[0], Const) and expr.args[0].value in functions
+
+
+def _steps(source: Expr) -> bool:
+    """Is something evaluated, and may fail, with each item? `list(...)` and the like have taken all steps at once."""
+    if not isinstance(source.type, Iter):
+        return False
+    if isinstance(source, Comprehension | Local) or (isinstance(source, Apply) and _calls(source, map, filter)):
+        return True
+    return any(map(_steps, operands(source)))

@@ -55,7 +55,7 @@ def _cases(cx: Context, node: ast.Match, subject: Local, cases: list[ast.match_c
                 cx.control = cx.left_early = True
             with cx.writing():
                 cx.env = dict(after_guard) if after_guard is not None else None
-                other = _cases(cx, node, _narrow(cx, subject, case.pattern, False), rest)
+                other = _cases(cx, node, subject, rest)  # only the guard failed: the pattern may match again
                 guard_fails = cx.env
             cx.out.append(If(guard, body, other, cx.span(case.pattern)))
             cx.env = join_envs(body_env, guard_fails)
@@ -82,6 +82,17 @@ def _is_none(pattern: ast.pattern) -> bool:
     return isinstance(pattern, ast.MatchSingleton) and pattern.value is None
 
 
+def _may_be_none(pattern: ast.pattern) -> bool:
+    match pattern:
+        case ast.MatchOr():
+            return any(map(_may_be_none, pattern.patterns))
+        case ast.MatchAs():
+            return pattern.pattern is None or _may_be_none(pattern.pattern)
+        case ast.MatchValue():
+            return not isinstance(pattern.value, ast.Constant)
+    return _is_none(pattern)
+
+
 def _narrow(cx: Context, subject: Local, pattern: ast.pattern, matched: bool) -> Local:
     if isinstance(subject.type, Optional) and _is_none(pattern):
         return Local(subject.name, NONE if matched else subject.type.of, subject.span)
@@ -94,7 +105,7 @@ def _narrowed_env(cx: Context, subject: Local, pattern: ast.pattern, matched: bo
         if _is_none(pattern):
             kind: Type = NONE if matched else subject.type.of
             return {**cx.env, subject.name: Var(kind, var.multi, var.local)}
-        if matched and not isinstance(pattern, ast.MatchAs):
+        if matched and not _may_be_none(pattern):
             return {**cx.env, subject.name: Var(subject.type.of, var.multi, var.local)}
     return cx.env
 
@@ -111,6 +122,9 @@ def _test(cx: Context, pattern: ast.pattern, subject: Expr, bindings: Bindings) 
     span = cx.span(pattern)
     match pattern:
         case ast.MatchValue():
+            if expressions.emits(cx, pattern.value):
+                cx.error(pattern, "AB501", "a pattern reads state", "read it before, and compare in a guard")
+                return None
             value = expressions.lower(cx, pattern.value)
             return Apply("==", (subject, value), BOOL, span)
         case ast.MatchSingleton():
@@ -176,8 +190,12 @@ def _record(cx: Context, pattern: ast.MatchClass, subject: Expr, bindings: Bindi
             cx.error(pattern, "AB206", f"{kind} is never a {cx.text(pattern.cls)}", "match the record's own class")
         return None
     fields = list(kind.fields)
-    wanted = [(fields[i][0], p) for i, p in enumerate(pattern.patterns) if i < len(fields)]
-    wanted += list(zip(pattern.kwd_attrs, pattern.kwd_patterns, strict=True))
+    positional = list(getattr(cls, "__match_args__", ()))
+    named = [*positional[: len(pattern.patterns)], *pattern.kwd_attrs]
+    if len(pattern.patterns) > len(positional) or len(set(named)) < len(named):
+        cx.error(pattern, "AB206", f"{kind} matches ({', '.join(positional)}), each once", "name the fields: D(n=1)")
+        return None
+    wanted = list(zip(named, [*pattern.patterns, *pattern.kwd_patterns], strict=True))
     for name, inner in wanted:
         held = kind.field(name)
         if held is None:
