@@ -137,6 +137,10 @@ def shares(expr: Expr, parts: bool = False) -> Iterator[str]:
                 yield from shares(arg, parts)
         case Apply("[]", (receiver, _)):
             yield from shares(receiver, parts=True)
+        case Apply(op, (receiver, *args)) if op.startswith("method:"):
+            yield from elements_of(receiver)  # no method gives its receiver, only what it holds
+            for arg in args:
+                yield from shares(arg)
         case Apply("call", (Const(function), *args)) if function in _COPIES:
             for arg in args:
                 yield from elements_of(arg)

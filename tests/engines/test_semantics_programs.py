@@ -469,6 +469,34 @@ SAME: dict[str, tuple[str, Calls]] = {
         """,
         [(1, 2), (3, 4), (1, 1)],
     ),
+    "elements changed inside a comprehension": (
+        """
+        def _push(self, ys: list[int], v: int) -> int:
+            ys.append(v)
+            return len(ys)
+
+        def f(self, xs: list[int]) -> list[int]:
+            v = [[0]]
+            for x in xs:
+                self.t[x] = sum([self._push(r, 1) for r in v])
+            return v[0]
+        """,
+        [([1, 2, 3],), ([],)],
+    ),
+    "patterns and None": (
+        """
+        def f(self, a: int, b: int) -> int:
+            x = None if a == 1 else b
+            match x:
+                case None if a > 3:
+                    return 5
+                case y:
+                    self.t[a] = 1
+                    self.u[b] = 1
+                    return -1 if y is None else y
+        """,
+        [(1, 2), (2, 3)],
+    ),
     "two ways in opposite orders": (
         """
         def f(self, c: int, k: int, j: int) -> int:
@@ -627,6 +655,75 @@ REFUSED: dict[str, tuple[str, set[str]]] = {
             return n
         """,
         {"AB512"},
+    ),
+    "a repeated list under another name": (
+        """
+        def f(self, a: int, b: int) -> list[int]:
+            v = [[0]] * 2
+            w = v
+            self.t[a] = 1
+            self.u[b] = 1
+            w[0].append(3)
+            return w[1]
+        """,
+        {"AB511"},
+    ),
+    "a list inside a slice": (
+        """
+        def f(self, a: int, b: int) -> list[int]:
+            z = [0]
+            v = [z]
+            self.t[a] = 1
+            self.u[b] = 1
+            v[:1][0].append(3)
+            return z
+        """,
+        {"AB511"},
+    ),
+    "a list inside an iterator": (
+        """
+        def f(self, a: int, b: int) -> list[int]:
+            v = [[0], [1]]
+            d = next(iter(v))
+            self.t[a] = 1
+            self.u[b] = 1
+            d.append(3)
+            return v[0]
+        """,
+        {"AB511"},
+    ),
+    "a map inside enumerate": (
+        """
+        def f(self, ss: list[str]) -> int:
+            for i, k in enumerate(map(int, ss)):
+                if self.t[k] >= 0:
+                    self.u[k] += 1
+                    if i == 1:
+                        break
+            return 0
+        """,
+        {"AB512"},
+    ),
+    "too many patterns": (
+        """
+        def f(self, a: int) -> int:
+            match D(a, 2):
+                case D(1, 2, 3):
+                    return 1
+            return self.t[a]
+        """,
+        {"AB206"},
+    ),
+    "a pattern that reads state": (
+        """
+        def f(self, a: int) -> int:
+            match a:
+                case self.t.x:
+                    return 2
+                case _:
+                    return self.t[a]
+        """,
+        {"AB501"},
     ),
     "a guard per instance": (
         """
