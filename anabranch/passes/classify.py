@@ -44,8 +44,10 @@ def _comes_back(tasks: list[Task], after: dict[str, set[str]]) -> str | None:
         for before in tasks:
             same = before.where is task.where and before.number == task.number
             if same and task.where in (Where.KEY, Where.HERE) and task.name in after[before.name]:
-                between = next(t for t in tasks if t.name in after[before.name] and task.name in after[t.name])
-                return f"it comes back {_to(task)} after it was {_at(between)}"
+                between = [t for t in tasks if t.name in after[before.name] and task.name in after[t.name]]
+                if not between:
+                    return f"a loop comes back {_to(task)}"
+                return f"it comes back {_to(task)} after it was {_at(between[0])}"
     return None
 
 
