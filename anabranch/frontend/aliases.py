@@ -147,9 +147,11 @@ def shares(expr: Expr, parts: bool = False) -> Iterator[str]:
         case Apply("+" | "*" | "slice" | "|" | "&" | "-" | "^", args):
             for arg in args:
                 yield from elements_of(arg)
-        case Apply("list" | "tuple" | "dict", args):
+        case Apply("list" | "tuple" | "dict" | "set", args):
             for arg in args:
                 yield from shares(arg)
+        case Comprehension(_, element) if not sharing(element.type):
+            pass
         case _:
             yield from (name for name in sharing_names(expr) if not _MOVED.search(name))
 

@@ -482,6 +482,22 @@ SAME: dict[str, tuple[str, Calls]] = {
         """,
         [([1, 2, 3],), ([],)],
     ),
+    "new lists share nothing": (
+        """
+        def f(self, k: int, d: dict[str, int], xs: list[int]) -> int:
+            seen = {d.get("a", 1) % 5}
+            ys = [x + 1 for x in xs]
+            zs = xs + [k]
+            self.t[k] = len(d)
+            self.u[k] = len(seen)
+            seen.add(7)
+            ys.append(8)
+            zs.append(9)
+            d["b"] = 1
+            return len(seen) + len(ys) + len(zs) + len(xs) + len(d)
+        """,
+        [(1, {"a": 3}, [1, 2])],
+    ),
     "patterns and None": (
         """
         def f(self, a: int, b: int) -> int:
