@@ -104,6 +104,8 @@ def _is_unknown(cx: Context, name: str) -> bool:
 def _call_state(cx: Context, node: ast.Call, name: str, state: State, everywhere: bool) -> Expr:
     if node.keywords:
         return cx.error(node, "AB309", f"'{name}' of a state takes no keywords", "pass the arguments by position")
+    if name in ("value", "shape"):
+        return cx.error(node, "AB309", f"'{name}' is an attribute of {state.type}, not a method", f"write .{name}")
     return accesses.lower_access(cx, node, state, everywhere, name, node.args)
 
 

@@ -14,7 +14,7 @@ from anabranch.frontend.cells import Cell, Cells, FanOut, Jumps
 from anabranch.frontend.fanout import depends_on_body, plan
 from anabranch.frontend.numbers import NOWHERE, Numbering, Place
 from anabranch.frontend.pieces import Cut, Draft, Edge
-from anabranch.frontend.positions import as_while
+from anabranch.frontend.positions import as_while, is_range
 from anabranch.frontend.writer import DISPATCH, Writer
 from anabranch.graph.code import (
     Access,
@@ -154,17 +154,13 @@ def _is_lazy(loop: For, aliased: set[str]) -> bool:
     source = loop.source
     if isinstance(source.type, List | Tuple) or source.type in (STR, BYTES):
         return False
-    if _is_range(source):
+    if is_range(source):
         return False
     if _steps(source):
         return True
     names = free_names(source)
     changed = changed_names(loop.body)
     return bool(changed & names) or bool(changed & aliased and names & aliased) or depends_on_body(loop)
-
-
-def _is_range(source: Expr) -> bool:
-    return isinstance(source, Apply) and source.op == "call" and _calls(source, range)
 
 
 def _calls(expr: Apply, *functions: object) -> bool:

@@ -32,7 +32,7 @@ def as_while(loop: For, number: int) -> Body:
 def _positions(loop: For, prefix: str, at: Local) -> tuple[Body, Expr, Expr]:
     """What to keep of the source, how many items it has, and the item at a position."""
     source, span = loop.source, loop.span
-    if isinstance(source, Apply) and source.op == "call" and _is_range(source.args[0]):
+    if isinstance(source, Apply) and is_range(source):
         zero, one = Const(0, INT, span), Const(1, INT, span)
         given = source.args[1:]
         first, stop, step = (zero, *given, one) if len(given) == 1 else (*given, one)[:3]
@@ -51,5 +51,7 @@ def _positions(loop: For, prefix: str, at: Local) -> tuple[Body, Expr, Expr]:
     return (Assign(items.name, source, span),), count, Apply("[]", (items, at), element, span)
 
 
-def _is_range(expr: Expr) -> bool:
-    return isinstance(expr, Const) and expr.value is range
+def is_range(source: Expr) -> bool:
+    if not isinstance(source, Apply) or source.op != "call":
+        return False
+    return isinstance(source.args[0], Const) and source.args[0].value is range

@@ -229,7 +229,7 @@ def _assign_rows(state: State, args: Sequence[Type]) -> Use | Misuse:
 
 
 def _read_value(state: State, args: Sequence[Type]) -> Use | Misuse:
-    return Use(_held(state), False)
+    return Misuse("no arguments: it is an attribute") if args else Use(_held(state), False)
 
 
 def _write_value(state: State, args: Sequence[Type]) -> Use | Misuse:

@@ -50,6 +50,7 @@ class SequentialApp:
         self.graph = graph or compile(type(program))
         self.program, self.whole = program, whole
         self.assigned: dict[int, int] = {}
+        self.replaced: list[str] = []  # entries whose pieces failed otherwise than the whole; only fan-outs may
         self._assignment = assignment or (lambda b: b * instances // BUCKETS)
         self.store = Store(self.graph, program, instances, self._assign)
         self._sequence = 0
@@ -126,6 +127,8 @@ class SequentialApp:
             try:
                 run.result(spec, row)
             except BaseException as exact:
+                if type(exact) is not type(error) or repr(exact.args) != repr(error.args):
+                    self.replaced.append(entry.name)
                 error = exact
             else:
                 raise BrokenGraph(f"{entry.name} failed in pieces but not as a whole") from error
