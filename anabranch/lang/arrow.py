@@ -113,21 +113,41 @@ def from_arrow(t: Type, value: Any) -> Any:
     match t:
         case types.Optional(of):
             return from_arrow(of, value)
-        case types.Tuple(items) if isinstance(value, dict):
-            return tuple(from_arrow(x, y) for x, y in zip(items, value.values(), strict=False))
+        case types.Tuple(items) if isinstance(value, dict) and len(value) == len(items):
+            names = [str(i) for i in range(len(items))]
+            given = [value[name] for name in names] if value.keys() == set(names) else value.values()
+            return tuple(from_arrow(x, y) for x, y in zip(items, given, strict=True))
         case types.Record(cls, fields) if isinstance(value, dict) and value.keys() == {name for name, _ in fields}:
             return cls(**{name: from_arrow(x, value[name]) for name, x in fields})
         case types.List(of) if isinstance(value, list):
             return [from_arrow(of, x) for x in value]
         case types.Set(of) if isinstance(value, list):
             return {from_arrow(of, x) for x in value}
-        case types.Dict(key, item) if isinstance(value, list):
-            return {from_arrow(key, k): from_arrow(item, x) for k, x in value}
-        case types.Sparse() if isinstance(value, list):
-            return Vector({x["index"]: x["value"] for x in value} if value and isinstance(value[0], dict) else value)
+        case types.Dict(key, item) if (pairs := _pairs(value, "key", "value")) is not None:
+            return _unique([(from_arrow(key, k), from_arrow(item, x)) for k, x in pairs])
+        case types.Sparse() if (pairs := _pairs(value, "index", "value")) is not None:
+            return Vector(_unique(pairs))
         case types.Dense() if isinstance(value, list):
             return DenseVector(value)
     return value
+
+
+def _pairs(value: Any, first: str, second: str) -> list[tuple[Any, Any]] | None:
+    """The entries of a map, or of a list of structs of two fields, which libraries without maps have; else None."""
+    if not isinstance(value, list):
+        return None
+    if all(x.__class__ is tuple and len(x) == 2 for x in value):
+        return value
+    if all(isinstance(x, dict) and x.keys() == {first, second} for x in value):
+        return [(x[first], x[second]) for x in value]
+    return None
+
+
+def _unique(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("it has two entries of one key")
+    return found
 
 
 def arrow_array(t: Type, values: list[Any]) -> pa.Array[Any]:

@@ -32,7 +32,7 @@ def bind_call(spec: EntrySpec, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     """The checked arguments in order of the parameters; raises `Refused`."""
     parameters = spec.parameters
     if len(args) > len(parameters):
-        raise Refused(None, f"expected {_expected(spec)}, got {len(args)} arguments; leave out the last")
+        raise Refused(None, f"expected {_expected(spec)}, got {len(args)} arguments; leave out the last", args)
     for name in kwargs:
         if name not in [p.name for p in parameters[len(args) :]]:
             twice = name in [p.name for p in parameters]

@@ -11,15 +11,16 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anabranch.lang import types
 from anabranch.lang.arrow import arrow_array, arrow_field, arrow_type, from_arrow, to_arrow
+from anabranch.lang.arrow_columns import arrow_column, arrow_values, is_objects, object_values
 from anabranch.lang.binding import Refused, check_argument, default_of
 from anabranch.lang.errors import BadInput
-from anabranch.lang.scalars import show
+from anabranch.lang.scalars import short, show
 from anabranch.lang.spec import EntrySpec, Parameter
 from anabranch.lang.types import Type
 
@@ -48,11 +49,11 @@ def read_batch(spec: EntrySpec, data: Any) -> Batch:
     if isinstance(data, Mapping):
         return Batch(_rows_of_columns(spec, data), lambda results: result_columns(spec, results))
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
-        table = _arrow_table(spec, data)
-        columns = dict(zip(table.column_names, table.columns, strict=True))
-        if len(columns) < len(table.column_names):
-            raise BadInput(f"two columns have one name in {table.column_names}; rename one", entry=spec.name)
-        rows = _rows_of_columns(spec, columns, table.num_rows)
+        names, columns, size = _table_columns(spec, data)
+        given = dict(zip(names, columns, strict=True))
+        if len(given) < len(names):
+            raise BadInput(f"two columns have one name in {names}; rename one", entry=spec.name)
+        rows = _rows_of_columns(spec, given, size)
         return Batch(rows, lambda results: _in_kind(data, result_table(spec, results)))
     if isinstance(data, list):
         return Batch(_rows_of_list(spec, data), lambda results: None if spec.result == types.NONE else results)
@@ -111,6 +112,8 @@ def _rows_of_list(spec: EntrySpec, data: list[Any]) -> list[Row]:
             given = {spec.parameters[0].name: given}
             whole = True
         else:
+            if isinstance(given, tuple) and hasattr(given, "_asdict"):
+                given = given._asdict()  # by name: its order need not be that of the columns
             whole = isinstance(given, Mapping) and _is_whole(spec, given)
         fields = spec.parameters if whole else fields_of(spec)
         if isinstance(given, tuple):
@@ -140,12 +143,10 @@ def _is_whole(spec: EntrySpec, given: Mapping[Any, Any]) -> bool:
 def _builder(spec: EntrySpec, fields: tuple[Parameter, ...], whole: bool) -> Callable[[Mapping[str, Any]], Row]:
     record = None if whole else record_of(spec)
     if record is None:
-        return lambda given: tuple(
-            [check_argument(p, given[p.name] if p.name in given else default_of(p)) for p in fields]
-        )
+        return lambda given: tuple([_checked(p, given[p.name] if p.name in given else default_of(p)) for p in fields])
 
     def build(given: Mapping[str, Any]) -> Row:
-        checked = {p.name: check_argument(p, given[p.name]) for p in fields if p.name in given}
+        checked = {p.name: _checked(p, given[p.name]) for p in fields if p.name in given}
         for p in fields:
             if p.name not in checked and not p.has_default:
                 default_of(p)
@@ -157,6 +158,12 @@ def _builder(spec: EntrySpec, fields: tuple[Parameter, ...], whole: bool) -> Cal
         return (check_argument(spec.parameters[0], value),)
 
     return build
+
+
+def _checked(p: Parameter, value: Any) -> Any:
+    if isinstance(value, Refused):
+        raise value
+    return check_argument(p, value)
 
 
 def _read_row(spec: EntrySpec, i: int, read: Callable[[], Row]) -> Row:
@@ -181,50 +188,37 @@ def _check_names(spec: EntrySpec, fields: Sequence[Parameter], given: Mapping[An
 
 
 def _values(spec: EntrySpec, p: Parameter, column: Any) -> list[Any]:
-    """A column as a list of Python values."""
-    module = type(column).__module__.partition(".")[0]
-    if module == "pyarrow":
-        return _arrow_values(spec, p, column)
-    if module == "numpy" and column.dtype.kind in "biufUS":
+    """A column as a list of Python values, with a `Refused` in place of what has none."""
+    if is_objects(column):
+        return object_values(p, column)
+    arrow = arrow_column(column)
+    if arrow is not None:
+        return arrow_values(p, arrow)
+    no_column = isinstance(column, (str, bytes, Mapping, Set)) or not hasattr(column, "__iter__")
+    if no_column or getattr(column, "ndim", 1) == 0:
+        problem = f"expected a column of values, got {show(column)}; write [{short(column)}]"
+        raise BadInput(problem, entry=spec.name, column=p.name, value=column)
+    if _library(column) == "numpy" and column.dtype.kind in "biufUS":
         return column.tolist()  # type: ignore[no-any-return]
-    if isinstance(column, (str, bytes)) or not hasattr(column, "__iter__"):
-        raise BadInput(
-            f"expected a column of values, got {show(column)}; write [{column!r}]", entry=spec.name, column=p.name
-        )
     return list(column)
 
 
-def _arrow_values(spec: EntrySpec, p: Parameter, column: Any) -> list[Any]:
+def _table_columns(spec: EntrySpec, data: Any) -> tuple[list[str], list[Any], int]:
+    """Names, columns and number of rows of a table."""
     import pyarrow as pa
 
-    assert p.type is not None
-    if pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type):
-        try:
-            column = column.cast(
-                pa.timestamp("us", tz=column.type.tz) if pa.types.is_timestamp(column.type) else pa.duration("us")
-            )
-        except pa.ArrowInvalid as error:
-            raise BadInput(f"{error}; times have microseconds", entry=spec.name, column=p.name) from None
-    values = []
-    for i, x in enumerate(column.to_pylist()):
-        try:
-            values.append(from_arrow(p.type, x))
-        except (TypeError, ValueError, OverflowError) as error:
-            raise Refused(p.name, str(error), x, type(error)).as_input(spec.name, i) from None
-    return values
-
-
-def _arrow_table(spec: EntrySpec, data: Any) -> pa.Table:
-    import pyarrow as pa
-
-    if isinstance(data, pa.Table):
-        return data
-    if isinstance(data, pa.RecordBatch):
-        return pa.Table.from_batches([data])
+    if _library(data) == "pandas" and hasattr(data, "columns"):
+        # By column: the table as a whole does not say which row is no Arrow value.
+        return [str(name) for name in data.columns], [column for _, column in data.items()], len(data)
     try:
-        return pa.table(data)
-    except (TypeError, ValueError) as error:
+        table = pa.Table.from_batches([data]) if isinstance(data, pa.RecordBatch) else pa.table(data)
+    except (TypeError, ValueError, OverflowError) as error:
         raise BadInput(f"expected a table, got {show(data)}: {error}", entry=spec.name, value=data) from None
+    return table.column_names, table.columns, table.num_rows
+
+
+def _library(data: Any) -> str:
+    return type(data).__module__.partition(".")[0]
 
 
 # -- results out ------------------------------------------------------------------------------------------------
@@ -256,9 +250,9 @@ def result_table(spec: EntrySpec, results: list[Any]) -> pa.Table | None:
 
 def _in_kind(data: Any, table: pa.Table | None) -> Any:
     """A data frame in, a data frame out; all else with an Arrow stream gets an Arrow table."""
-    library = type(data).__module__.partition(".")[0]
+    library = _library(data)
     if table is not None and library == "pandas":
-        return table.to_pandas()
+        return table.to_pandas(integer_object_nulls=True)  # not as float, which rounds
     if table is not None and library == "polars":
         return sys.modules["polars"].from_arrow(table)
     return table

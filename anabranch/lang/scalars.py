@@ -17,10 +17,21 @@ INT_MIN, INT_MAX = -(1 << 63), (1 << 63) - 1
 
 def show(value: Any) -> str:
     """A value for a message: short, with its type."""
-    text = repr(value)
-    if len(text) > 80:
-        text = f"{text[:77]}..."
+    text = short(value)
     return text if value is None else f"{text} ({type(value).__name__})"
+
+
+def short(value: Any) -> str:
+    """The start of the text of a value, whatever its `repr` does.
+
+    >>> short(10**5000), short("a" * 100)
+    ('an int of 16610 bits', "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...")
+    """
+    try:
+        text = repr(value)
+    except Exception:  # Python writes no int of more than 4300 digits
+        return f"an int of {value.bit_length()} bits" if value.__class__ is int else object.__repr__(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def reject(expected: Type, value: Any, why: str = "") -> NoReturn:
@@ -115,10 +126,12 @@ def _as_moment(expected: Type, value: Any) -> dt.datetime:
         value = _numpy_time(expected, value, "us")
     if not isinstance(value, dt.datetime):
         reject(expected, value)
-    if getattr(value, "nanosecond", 0):
-        raise ValueError(f"expected {expected}, got {show(value)}: a datetime has microseconds, this has nanoseconds")
     if value.__class__ is dt.datetime:
         return value
+    if value != value:
+        reject(expected, value, "it is no time")
+    if getattr(value, "nanosecond", 0):
+        raise ValueError(f"expected {expected}, got {show(value)}: a datetime has microseconds, this has nanoseconds")
     return dt.datetime.combine(dt.date(value.year, value.month, value.day), value.timetz())
 
 
@@ -137,7 +150,10 @@ def as_utc(value: Any) -> dt.datetime:
         reject(
             types.UTC_DATETIME, value, "it has no time zone; write .replace(tzinfo=timezone.utc) or declare datetime"
         )
-    return moment.astimezone(dt.UTC)
+    try:
+        return moment.astimezone(dt.UTC)
+    except OverflowError:
+        raise OverflowError(f"expected {types.UTC_DATETIME}, got {show(value)}: in UTC it is out of range") from None
 
 
 _MICROSECOND = dt.timedelta(microseconds=1)
@@ -163,7 +179,11 @@ def _numpy_time(expected: Type, value: Any, unit: str) -> Any:
     converted = value.astype(f"{value.dtype.kind}8[{unit}]")
     if converted != value:  # also NaT, which equals nothing
         raise ValueError(f"expected {expected}, got {show(value)}: it is not exactly one")
-    return converted.item()
+    item = converted.item()
+    # numpy wraps where the conversion overflows, and gives an int where Python has no such time.
+    if isinstance(item, int) or converted.astype(value.dtype) != value:
+        raise OverflowError(f"expected {expected}, got {show(value)}: it is out of range")
+    return item
 
 
 SCALARS: dict[Type, Callable[[Any], Any]] = {

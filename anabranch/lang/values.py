@@ -21,7 +21,7 @@ from anabranch.lang import types
 from anabranch.lang.annotations import parse
 from anabranch.lang.dense import DenseVector
 from anabranch.lang.frozen import FrozenDict, FrozenList, FrozenSet
-from anabranch.lang.scalars import SCALARS, as_int, as_str, reject
+from anabranch.lang.scalars import SCALARS, as_int, as_str, reject, short
 from anabranch.lang.types import Type, UnsupportedType
 from anabranch.lang.vector import Vector
 
@@ -176,7 +176,7 @@ def _dict(type: Type, key: Coercer, item: Coercer, build: Callable[[dict[Any, An
             for k, x in value.items():
                 new[key(k)] = item(x)
         except _ERRORS as error:
-            raise _inside(_plain(error), f"[{k!r}]") from None
+            raise _inside(_plain(error), f"[{short(k)}]") from None
         return new if build is dict else build(new)
 
     return to_dict
