@@ -6,7 +6,7 @@ instances and a recorded assignment it is the meaning of partial state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -53,7 +53,7 @@ class SequentialApp:
         self.replaced: list[str] = []  # entries whose pieces failed otherwise than the whole; only fan-outs may
         self._assignment = assignment or (lambda b: b * instances // BUCKETS)
         self.store = Store(self.graph, program, instances, self._assign)
-        self._sequence = 0
+        self.sequence = 0  # of the next row
         specs = describe(type(program)).entries
         self._flows = {f.number: f for f in self.graph.flows}
         self._tasks = {t.name: t for t in self.graph.tasks}
@@ -99,7 +99,7 @@ class SequentialApp:
                     results.append(run.result(spec, row))
                 except BaseException as error:
                     self._fail(entry, spec, row, mark, run, error, len(results))
-                self._sequence += 1
+                self.sequence += 1
         except BaseException:
             journal.rollback()
             raise
@@ -135,9 +135,9 @@ class SequentialApp:
         error.add_note(request_note(entry.name, number, run.machine.at.file, run.machine.at.line))
         raise error
 
-    @property
-    def sequence(self) -> int:
-        return self._sequence
+    def run(self, entry: str, rows: Iterable[tuple[Any, ...]]) -> list[Any]:
+        """A request of rows that have been checked before."""
+        return self.request(self.graph.entry(entry), describe(type(self.program)).entries[entry], list(rows))
 
     def flow(self, number: int) -> Flow:
         return self._flows[number]

@@ -1,0 +1,1 @@
+"""State as engines hold it: in numbered parts."""

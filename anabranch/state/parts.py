@@ -1,0 +1,86 @@
+"""One state as numbered parts: what each instance holds of it.
+
+A partial state has its instances, a replicated one a copy per instance, a partitioned one the entries whose keys an
+instance owns.
+
+Laws: `together(state, spread(state, s, n, owner), owner)` is `s` for partitioned and replicated state; entries that no
+instance owns do not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from anabranch.graph.nodes import State
+from anabranch.lang import DenseMatrix, DenseVector, Matrix, Table, Vector
+from anabranch.lang.distribution import Distribution
+from anabranch.lang.marks import copy_state
+from anabranch.lang.merges import Merge
+
+Owner = Callable[[Any], int]
+
+
+def spread(state: State, start: Any, instances: int, owner: Owner) -> list[Any]:
+    """The parts of a state that holds what `start` holds."""
+    parts = [copy_state(start) for _ in range(instances)]
+    if state.distribution is Distribution.PARTITIONED and instances > 1:
+        for i, part in enumerate(parts):
+            for key in entry_keys(part):
+                if owner(place_of(state, key)) != i:
+                    _remove(part, key)
+    return parts
+
+
+def together(state: State, parts: list[Any], owner: Owner, merge: Merge | None) -> Any:
+    """A copy of a state as a user sees it: the union of its parts, the merge of its instances, or one copy."""
+    if len(parts) == 1 or state.distribution is Distribution.REPLICATED:
+        return copy_state(parts[0])
+    if state.distribution is Distribution.PARTITIONED:
+        return _union(state, parts, owner)
+    if merge is None:
+        raise TypeError(
+            f"{state.name} names no merge: look at instances(), or give it one with ab.partial(..., merge=...)"
+        )
+    return merge([copy_state(p) for p in parts])
+
+
+def entry_keys(part: Any) -> Iterable[Any]:
+    """The keys under which a part holds something, as its `[]` takes them."""
+    if isinstance(part, Table | Vector | Matrix):
+        return [k for k, _ in part.items()]
+    if isinstance(part, DenseVector):
+        return range(len(part))
+    if isinstance(part, DenseMatrix):
+        rows, columns = part.shape
+        return [(i, j) for i in range(rows) for j in range(columns)]
+    return ()
+
+
+def place_of(state: State, key: Any) -> Any:
+    """The part of an entry's key that says where it lives."""
+    if state.axis == "row" and isinstance(key, tuple):
+        return key[0]
+    if state.axis == "column":
+        return key[1]
+    return key
+
+
+def _union(state: State, parts: list[Any], owner: Owner) -> Any:
+    if state.cls not in (Table, Vector, Matrix, DenseVector, DenseMatrix):
+        raise TypeError(
+            f"the parts of {state.name}, a {state.cls.__name__}, cannot be put together: look at instances()"
+        )
+    whole = copy_state(parts[0])
+    for i, part in enumerate(parts):
+        for key in entry_keys(part):
+            if owner(place_of(state, key)) == i:
+                whole[key] = part[key]
+    return whole
+
+
+def _remove(part: Any, key: Any) -> None:
+    if isinstance(part, Table):
+        del part[key]
+    elif not isinstance(part, DenseVector | DenseMatrix):
+        part[key] = 0.0
