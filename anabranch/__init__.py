@@ -52,6 +52,7 @@ from anabranch.lang import (
 if TYPE_CHECKING:
     from anabranch.compiler import check as check
     from anabranch.compiler import compile as compile
+    from anabranch.engines.embedded import run as run
     from anabranch.frontend.diagnostics import CompileError as CompileError
     from anabranch.frontend.diagnostics import Diagnostic as Diagnostic
     from anabranch.graph.nodes import Graph as Graph
@@ -72,6 +73,7 @@ _LAZY: dict[str, str] = {
     "Graph": "anabranch.graph.nodes",
     "check": "anabranch.compiler",
     "compile": "anabranch.compiler",
+    "run": "anabranch.engines.embedded",
 }
 _RESERVED = ("submit", "aio")
 

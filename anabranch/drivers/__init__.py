@@ -1,0 +1,1 @@
+"""Hosts for the machines of `runtime`: threads of one process."""

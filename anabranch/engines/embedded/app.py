@@ -1,0 +1,204 @@
+"""`ab.run`: a program as a running app.
+
+Laws: an app gives what calling the class gives, in the order that `history` names; a request takes effect whole or not
+at all; a call sees every request that was answered before it began.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from types import MappingProxyType, TracebackType
+from typing import Any, NoReturn
+
+from anabranch.compiler import compile
+from anabranch.drivers.threads import Gate, Threads
+from anabranch.engines.embedded.explain import Explanation, explain
+from anabranch.engines.embedded.history import History, Recorder
+from anabranch.engines.embedded.metrics import Meter, Metrics
+from anabranch.engines.embedded.progress import progress
+from anabranch.engines.embedded.states import States
+from anabranch.graph.nodes import Graph
+from anabranch.kernels import PythonCode
+from anabranch.lang import Program
+from anabranch.lang.binding import Refused, bind_call
+from anabranch.lang.columns import is_stream, read_batch
+from anabranch.lang.entry import not_yet_on_entries, refuse_on_error
+from anabranch.lang.spec import EntrySpec, describe
+from anabranch.lang.types import NONE
+from anabranch.runtime.backlog import Backlog, Limits
+from anabranch.runtime.coordinator import Coordinator
+from anabranch.runtime.memory import Memory
+from anabranch.runtime.messages import Committed, Raised
+from anabranch.runtime.routing import spread_evenly
+from anabranch.runtime.rows import Runner
+from anabranch.runtime.worker import Worker
+
+NOT_YET = frozenset("scale fork branch merge checkpoint feeds advance wait serve".split())
+
+
+def run(
+    program: Program,
+    *,
+    workers: int | None = None,
+    on: object = None,
+    checkpoint: object = None,
+    history: bool = False,
+) -> App:
+    """Run a program on the embedded engine.
+
+    `workers` is the number of instances of its state and of threads that work on them; by default the number of cores.
+    With `history` the app keeps all inputs, so that `app.history()` can be replayed; that costs their memory.
+
+    >>> import anabranch as ab
+    >>> from anabranch.demo import Recommender
+    >>> with ab.run(Recommender(), workers=2) as app:
+    ...     app.rate.many({"user": [1, 1, 2], "item": [10, 11, 10], "rating": [1.0, 1.0, 1.0]})
+    ...     app.recommend(2)
+    Vector({10: 2.0, 11: 1.0})
+    """
+    if on is not None:
+        raise NotImplementedError(f"on={on!r} is reserved: not yet available; leave it out to run in this process")
+    if checkpoint is not None:
+        raise NotImplementedError("checkpoint= is reserved: not yet available; leave it out, state lives in memory")
+    if not isinstance(program, Program):
+        shown = f"{program.__name__}()" if isinstance(program, type) else repr(program)
+        raise TypeError(f"ab.run takes an object of a program class, got {program!r}: write ab.run({shown})")
+    if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool) or workers < 1):
+        raise ValueError(f"workers is a number of threads, at least 1, got {workers!r}: write ab.run(..., workers=2)")
+    return App(program, workers or os.cpu_count() or 1, history)
+
+
+class App:
+    """A running program: `app.NAME(...)` calls an entry, `app.NAME.many(...)` feeds it, `app.state.NAME` looks inside.
+
+    `limits` and `gate` are for tests: they say what runs in stages, what fused, and how much waits.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        workers: int,
+        history: bool = False,
+        limits: Limits | None = None,
+        gate: Gate | None = None,
+        graph: Graph | None = None,
+    ) -> None:
+        self._graph = graph or compile(type(program))
+        self._program = program
+        routing = spread_evenly(workers)
+        specs = dict(describe(type(program)).entries)
+        self._memory = Memory(self._graph, program, routing)
+        self._recorder = Recorder(self._graph, routing, history)
+        self._meter = Meter(workers)
+        code = PythonCode(self._graph, program)
+        runners = [Runner(self._graph, self._meter.timed(code, w), self._memory, specs) for w in range(workers)]
+        machines = [Worker(w, workers, runner) for w, runner in enumerate(runners)]
+        self._coordinator = Coordinator(workers, Backlog(self._graph, limits or Limits()), runners[0].starts)
+        self._driver = Threads(self._coordinator, machines, self._committed, gate)
+        self.entries: Mapping[str, AppEntry] = MappingProxyType(
+            {e.name: AppEntry(self, specs[e.name]) for e in self._graph.entries}
+        )
+        self.state = States(self._graph, self._memory, program.__anabranch_merges__, self._driver)
+
+    def __getattr__(self, name: str) -> AppEntry:
+        entries = self.__dict__.get("entries", {})
+        if name in entries:
+            return entries[name]  # type: ignore[no-any-return]
+        if name in NOT_YET:
+            raise AttributeError(f"app.{name} is reserved: not yet available")
+        raise AttributeError(f"the app has no attribute or entry {name!r}: entries are {', '.join(entries)}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self.__dict__ or name in self.__dict__.get("entries", {}):
+            raise AttributeError(f"app.{name} cannot be set")
+        super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self.entries})
+
+    def __repr__(self) -> str:
+        return f"<app {self._graph.name}, {self._meter.workers} workers, version {self.version}>"
+
+    def __enter__(self) -> App:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def version(self) -> int:
+        """The number of the last epoch."""
+        return self._coordinator.committed.epoch
+
+    def stop(self) -> None:
+        """Answer what has been asked, then end; may be called again. State can no longer be read."""
+        self._driver.stop()
+
+    def history(self) -> History:
+        """The requests in the order in which they took effect."""
+        with self._driver.hold():
+            return self._recorder.history()
+
+    def metrics(self) -> Metrics:
+        """Rows, epochs, stages, latencies, busy shares and state sizes so far."""
+        with self._driver.hold():
+            return self._meter.read(self._driver.busy, self.state.sizes())
+
+    def explain(self) -> Explanation:
+        """How each entry runs: its tasks, their stages and tier, straight or winding, and why."""
+        return explain(self._graph)
+
+    def _committed(self, committed: Committed) -> None:
+        self._memory.settle(range(self._memory.routing.instances), committed.version, committed.version)
+        self._meter.epoch(committed)
+        self._recorder.add(committed)
+
+    def _request(self, spec: EntrySpec, rows: list[tuple[Any, ...]], batch: bool) -> list[Any]:
+        with self._meter.latency(spec.name), progress(spec.name, len(rows) if batch else 0) as watch:
+            outcome = self._driver.submit(spec.name, tuple(rows), watch)
+        if isinstance(outcome, Raised):
+            _raise(outcome.error)
+        return list(outcome.values)
+
+
+class AppEntry:
+    """An entry of a running app, to be called with one row or fed `many`."""
+
+    def __init__(self, app: App, spec: EntrySpec) -> None:
+        self._app, self._spec = app, spec
+        self.__name__, self.__doc__ = spec.name, spec.function.__doc__
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        try:
+            row = bind_call(self._spec, args, kwargs)
+        except Refused as error:
+            raise error.as_input(self._spec.name, 0) from None
+        return self._app._request(self._spec, [row], False)[0]
+
+    def __getattr__(self, name: str) -> Any:
+        raise not_yet_on_entries(self._spec.name, name)
+
+    def __repr__(self) -> str:
+        return f"<entry {self._spec.name} of {self._app!r}>"
+
+    def many(self, data: Any, *, on_error: str = "raise") -> Any:
+        """Run a batch as one request: a dict of columns, Arrow data or a list of rows; results come in kind.
+
+        An iterator of batches is one request each; it is read to its end and gives a list of their results.
+        """
+        refuse_on_error(on_error)
+        if is_stream(data):
+            results = [self.many(batch) for batch in data]
+            return None if self._spec.result == NONE else results
+        batch = read_batch(self._spec, data)
+        return batch.results(self._app._request(self._spec, batch.rows, True))
+
+
+def _raise(error: BaseException) -> NoReturn:
+    try:
+        raise error
+    finally:
+        del error  # else the traceback would hold this frame, and the frame the traceback

@@ -1,0 +1,183 @@
+"""What an app has done so far, in numbers. Time is measured here, around the machines, never inside them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+from anabranch.runtime.messages import Committed
+from anabranch.runtime.rows import Code
+
+KEPT = 4096  # latencies per entry: percentiles are of the last ones
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Seconds from call to answer, of the last requests of an entry."""
+
+    p50: float
+    p90: float
+    p99: float
+    max: float
+
+
+@dataclass(frozen=True, slots=True)
+class EntryMetrics:
+    requests: int
+    failed: int
+    rows: int
+    latency: Latency | None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskMetrics:
+    """`busy` is the share of all busy time."""
+
+    rows: int
+    seconds: float
+    busy: float
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """`workers` is the share of the app's time in which each was busy; `states` are bytes, estimated."""
+
+    seconds: float
+    rows: int
+    requests: int
+    epochs: int
+    stages: int
+    entries: Mapping[str, EntryMetrics]
+    tasks: Mapping[str, TaskMetrics]
+    workers: tuple[float, ...]
+    states: Mapping[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return dataclasses.asdict(self)
+
+    def __str__(self) -> str:
+        busy = ", ".join(f"{share:.0%}" for share in self.workers)
+        lines = [
+            f"{self.rows:,} rows in {self.requests:,} requests, {self.epochs:,} epochs, {self.stages:,} stages, "
+            f"{self.seconds:.1f} s; workers busy {busy}"
+        ]
+        for name, entry in self.entries.items():
+            times = entry.latency
+            shown = f"p50 {_ms(times.p50)}, p90 {_ms(times.p90)}, p99 {_ms(times.p99)}" if times else "not called"
+            failed = f", {entry.failed:,} failed" if entry.failed else ""
+            lines.append(f"  entry {name}: {entry.requests:,} requests{failed}, {entry.rows:,} rows, {shown}")
+        for name, task in self.tasks.items():
+            lines.append(f"  task {name}: {task.rows:,} rows, {task.seconds:.2f} s, {task.busy:.0%} of the work")
+        for name, size in self.states.items():
+            lines.append(f"  state {name}: {size:,} bytes")
+        return "\n".join(lines)
+
+
+class Meter:
+    """Counts for one app. What several threads count is kept by worker, or is counted under the engine's lock."""
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self._start = perf_counter()
+        self._epochs = self._stages = 0
+        self._entries: dict[str, list[int]] = {}  # requests, failed, rows
+        self._latencies: dict[str, deque[float]] = {}
+        self._tasks: list[dict[str, list[float]]] = [{} for _ in range(workers)]  # rows, seconds
+
+    def timed(self, code: Code, worker: int) -> TimedCode:
+        return TimedCode(code, self._tasks[worker])
+
+    def epoch(self, committed: Committed) -> None:
+        self._epochs += 1
+        self._stages += committed.stages
+        for ran in committed.ran:
+            counts = self._entries.setdefault(ran.request.entry, [0, 0, 0])
+            counts[0] += 1
+            counts[1] += ran.failed
+            counts[2] += len(ran.request.rows)
+
+    @contextmanager
+    def latency(self, entry: str) -> Iterator[None]:
+        start = perf_counter()
+        yield
+        self._latencies.setdefault(entry, deque(maxlen=KEPT)).append(perf_counter() - start)
+
+    def read(self, busy: Sequence[float], states: Mapping[str, int]) -> Metrics:
+        seconds = perf_counter() - self._start
+        entries = {
+            name: EntryMetrics(requests, failed, rows, _percentiles(list(self._latencies.get(name, ()))))
+            for name, (requests, failed, rows) in sorted(self._entries.items())
+        }
+        return Metrics(
+            seconds,
+            sum(e.rows for e in entries.values()),
+            sum(e.requests for e in entries.values()),
+            self._epochs,
+            self._stages,
+            entries,
+            self._read_tasks(),
+            tuple(min(1.0, b / seconds) for b in busy),
+            states,
+        )
+
+    def _read_tasks(self) -> dict[str, TaskMetrics]:
+        found: dict[str, list[float]] = {}
+        for cells in self._tasks:
+            for name, (rows, seconds) in list(cells.items()):
+                total = found.setdefault(name, [0, 0.0])
+                total[0] += rows
+                total[1] += seconds
+        work = sum(seconds for _, seconds in found.values()) or 1.0
+        return {n: TaskMetrics(int(rows), seconds, seconds / work) for n, (rows, seconds) in sorted(found.items())}
+
+
+class TimedCode:
+    """Code that notes how often and how long each of its functions runs. An entry that runs whole counts as a task."""
+
+    def __init__(self, code: Code, cells: dict[str, list[float]]) -> None:
+        self._code, self._cells = code, cells
+        self._functions: dict[str, Callable[..., Any]] = {}
+        self.start_key, self.place = code.start_key, code.place
+
+    def task(self, name: str) -> Callable[..., tuple[int, Any, Any]]:
+        return self._functions.get(name) or self._timed(name, self._code.task(name))
+
+    def whole(self, name: str) -> Callable[..., Any]:
+        return self._functions.get(name) or self._timed(name, self._code.whole(name))
+
+    def _timed(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        cell = self._cells.setdefault(name, [0, 0.0])
+
+        def timed(*args: Any) -> Any:
+            start = perf_counter()
+            try:
+                return function(*args)
+            finally:
+                cell[1] += perf_counter() - start
+                cell[0] += 1
+
+        self._functions[name] = timed
+        return timed
+
+
+def _percentiles(seconds: list[float]) -> Latency | None:
+    """
+    >>> _percentiles([0.1, 0.3, 0.2])
+    Latency(p50=0.2, p90=0.3, p99=0.3, max=0.3)
+    """
+    if not seconds:
+        return None
+    seconds.sort()
+    last = len(seconds) - 1
+    p50, p90, p99 = (seconds[min(last, int(len(seconds) * p))] for p in (0.5, 0.9, 0.99))
+    return Latency(p50, p90, p99, seconds[-1])
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:.3g} ms"

@@ -1,0 +1,39 @@
+"""A bar for long batches, on a terminal only."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import perf_counter
+
+ROWS = 2_000  # shorter batches are not worth a bar
+PATIENCE = 1.0  # seconds before there is one
+
+
+@contextmanager
+def progress(entry: str, rows: int) -> Iterator[Callable[[float], None] | None]:
+    """What to tell how much of a batch is done, from 0 to 1; None where nobody would see it."""
+    if rows < ROWS or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(entry), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task(entry, total=rows)
+    start, shown = perf_counter(), False
+
+    def watch(share: float) -> None:
+        nonlocal shown
+        if not shown and perf_counter() - start > PATIENCE:
+            bar.start()
+            shown = True
+        bar.update(task, completed=round(share * rows))
+
+    try:
+        yield watch
+    finally:
+        if shown:
+            bar.stop()

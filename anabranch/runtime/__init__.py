@@ -1,0 +1,13 @@
+"""Worker and coordinator as pure machines: `handle(event) -> [command]`, no input/output, clock, thread or randomness.
+
+What runs them is in `drivers`, and in the tests a simulator that delays, drops, repeats and crashes.
+
+    routing      bucket -> instance -> worker
+    plan         which tasks of which entries share a stage
+    messages     what machines, hosts and clients tell each other
+    memory       the state of the instances in one address space, with a journal each
+    rows         run one message on its task, and make those that follow
+    exchange     what has arrived for which stage, and whether all has
+    worker       an epoch, stage by stage
+    coordinator  requests to epochs, commit, abort, recovery
+"""

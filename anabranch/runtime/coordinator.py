@@ -1,0 +1,263 @@
+"""The coordinator: makes epochs of requests, decides which version is committed, and brings workers back to it.
+
+Laws: one epoch is in flight; an epoch is committed when every worker that took part has finished the same attempt; a
+request is answered once, after its epoch is committed; nothing begins while a worker is lost or has not yet settled.
+
+An attempt ends in one of three ways. It is committed. Or a request in it fails: the epoch is dissolved, its requests go
+on alone, and one that fails alone runs fused, which says exactly what a plain run says. Or a worker is lost or
+something stalls: the same epoch is begun again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from anabranch.runtime.backlog import Backlog, Chosen, Waiting
+from anabranch.runtime.messages import (
+    NOTHING_YET,
+    Begin,
+    BeginFused,
+    Committed,
+    CoordinatorCommand,
+    CoordinatorEvent,
+    Failed,
+    Finished,
+    FinishedFused,
+    Grant,
+    Hold,
+    IllegalTransition,
+    Joined,
+    Lost,
+    Outcome,
+    Placed,
+    Raised,
+    Ran,
+    Release,
+    Reply,
+    Results,
+    Row,
+    Settle,
+    Settled,
+    Stalled,
+    Submit,
+    ToWorker,
+    Version,
+    Withdraw,
+    Withdrawn,
+)
+from anabranch.runtime.rows import Start
+from anabranch.runtime.worker import law
+
+Commands = list[CoordinatorCommand]
+
+
+class Epoch:
+    """The requests of the epoch in flight, and what has been said of this attempt at it."""
+
+    def __init__(self, chosen: Chosen, sequence: int) -> None:
+        self.waiting, self.plan = chosen.waiting, chosen.plan
+        placed = []
+        for item in chosen.waiting:
+            placed.append(Placed(item.request, sequence))
+            sequence += len(item.request.rows)
+        self.placed = tuple(placed)
+        self.end = sequence
+        self.finished: set[int] = set()
+        self.results: dict[int, Any] = {}
+
+    def outcomes(self) -> tuple[Outcome, ...]:
+        return tuple(
+            Results(tuple([self.results[p.sequence + i] for i in range(len(p.request.rows))])) for p in self.placed
+        )
+
+
+class Coordinator:
+    def __init__(self, workers: int, backlog: Backlog, starts: Mapping[str, Start]) -> None:
+        self.workers = frozenset(range(workers))
+        self.backlog, self.starts = backlog, starts
+        self.committed = NOTHING_YET
+        self.latest = NOTHING_YET  # the newest version that any worker was told of
+        self.sequence = 0  # of the next row
+        self.epoch: Epoch | None = None
+        self.running = False  # else the epoch, if there is one, waits to be begun again
+        self.lost: set[int] = set()
+        self.unsettled: set[int] = set()  # workers that have not yet said that they hold what is committed
+        self.leader: int | None = None  # the worker that may be at a fused run, and so at the instances of all others
+        self.held: int | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Would a request begin at once, and alone?"""
+        return not (len(self.backlog) or self.epoch or self.lost or self.unsettled) and self.held is None
+
+    def handle(self, event: CoordinatorEvent) -> Commands:
+        match event:
+            case Submit(request):
+                self.backlog.add(request)
+                return self._advance()
+            case Hold():
+                self.backlog.add(event)
+                return self._advance()
+            case Release(number, wrote):
+                return self._release(number, wrote)
+            case Finished() | FinishedFused():
+                return self._finished(event)
+            case Failed(_, version):
+                return self._dissolve() if self._is_current(version) else []
+            case Settled():
+                return self._settled(event)
+            case Withdraw(number):
+                return self._withdraw(number)
+            case Lost(worker):
+                self.lost.add(worker)
+                return self._abort(())
+            case Joined(worker):
+                self.lost.discard(worker)
+                return self._abort({worker})
+            case Stalled():
+                return self._abort(())
+
+    # -- begin --------------------------------------------------------------------------------------------------
+
+    def _advance(self) -> Commands:
+        """Begin what can be begun."""
+        if self.running or self.lost or self.unsettled or self.held is not None:
+            return []
+        if self.epoch is None:
+            chosen = self.backlog.choose()
+            if chosen is None:
+                return []
+            if isinstance(chosen, Hold):
+                self.held = chosen.number
+                return [Grant(chosen.number)]
+            self.epoch = Epoch(chosen, self.sequence)
+        return self._begin(self.epoch)
+
+    def _begin(self, epoch: Epoch) -> Commands:
+        version = self._new_version()
+        self.running = True
+        epoch.finished, epoch.results = set(), {}
+        if epoch.plan is None:
+            self.leader = version.epoch % len(self.workers)
+            return [ToWorker(self.leader, BeginFused(version, self.committed, epoch.placed))]
+        rows: dict[int, list[Row]] = {worker: [] for worker in sorted(self.workers)}
+        for placed in epoch.placed:
+            start = self.starts[placed.request.entry]
+            worker_of = start.routing.worker_of
+            for i, values in enumerate(placed.request.rows):
+                for row in start.rows(placed.sequence + i, values):
+                    rows[worker_of(row.instance)].append(row)
+        return [
+            ToWorker(worker, Begin(version, self.committed, epoch.plan, tuple(own))) for worker, own in rows.items()
+        ]
+
+    def _new_version(self) -> Version:
+        epoch = self.committed.epoch + 1
+        self.latest = Version(epoch, self.latest.attempt + 1 if self.latest.epoch == epoch else 0)
+        return self.latest
+
+    # -- end ----------------------------------------------------------------------------------------------------
+
+    def _is_current(self, version: Version) -> bool:
+        return self.running and version == self.latest
+
+    def _finished(self, event: Finished | FinishedFused) -> Commands:
+        epoch = self.epoch
+        if epoch is None or not self._is_current(event.version) or event.worker in epoch.finished:
+            return []
+        epoch.finished.add(event.worker)
+        if isinstance(event, FinishedFused):
+            return self._commit(epoch, event.outcomes)
+        for sequence, result in event.results:
+            if sequence in epoch.results:
+                raise IllegalTransition(f"row {sequence} of epoch {event.version} has two results")
+            epoch.results[sequence] = result
+        if epoch.finished < self.workers:
+            return []
+        return self._commit(epoch, epoch.outcomes())
+
+    def _commit(self, epoch: Epoch, outcomes: tuple[Outcome, ...]) -> Commands:
+        self.committed, self.sequence = self.latest, epoch.end
+        self.epoch, self.running, self.leader = None, False, None
+        answered = list(zip(epoch.placed, outcomes, strict=True))
+        ran = tuple(Ran(p.request, p.sequence, self.committed.epoch, isinstance(o, Raised)) for p, o in answered)
+        replies = [Reply(p.request.number, o) for p, o in answered]
+        return [Committed(self.committed, ran, epoch.plan.stages if epoch.plan else 1), *replies, *self._advance()]
+
+    def _dissolve(self) -> Commands:
+        """A request has failed: none of them shares an epoch again, and one that was alone runs fused."""
+        assert self.epoch is not None
+        waiting = self.epoch.waiting
+        alone = len(waiting) == 1
+        self.backlog.put_back(Waiting(w.request, True, w.fused or alone) for w in waiting)
+        self.epoch = None
+        return self._abort(())
+
+    # -- back to what is committed ------------------------------------------------------------------------------
+
+    def _abort(self, others: Iterable[int]) -> Commands:
+        """Let all that took part, and these others, go back to what is committed; what ran will be begun again."""
+        self.unsettled |= set(self.workers if self.running else others) | set(others)
+        self.unsettled -= self.lost
+        self.running = False
+        # A version that nothing was begun for: what a worker said before it was asked now is not the answer.
+        self._new_version()
+        if self.leader in self.lost:
+            self.leader = None
+        return self._ask_to_settle() or self._advance()
+
+    def _ask_to_settle(self) -> Commands:
+        """The leader of a fused run first: until it has stopped it may write to what the others would settle."""
+        asked = self.unsettled if self.leader is None else {self.leader}
+        settle = Settle(self.committed, self.latest)
+        return [ToWorker(worker, settle) for worker in sorted(asked)]
+
+    def _settled(self, event: Settled) -> Commands:
+        if (event.committed, event.latest) != (self.committed, self.latest) or event.worker not in self.unsettled:
+            return []
+        self.unsettled.discard(event.worker)
+        if event.worker == self.leader:
+            self.leader = None
+            return self._ask_to_settle() or self._advance()
+        return self._advance()
+
+    # -- clients ------------------------------------------------------------------------------------------------
+
+    def _withdraw(self, number: int) -> Commands:
+        if self.backlog.withdraw(number):
+            return [Withdrawn(number)]
+        if self.epoch is None or all(w.request.number != number for w in self.epoch.waiting):
+            return []  # answered already
+        self.backlog.put_back(w for w in self.epoch.waiting if w.request.number != number)
+        self.epoch = None
+        return [Withdrawn(number), *self._abort(())]
+
+    def _release(self, number: int, wrote: bool) -> Commands:
+        if self.held != number:
+            raise IllegalTransition(f"client {number} gives back what {self.held} holds")
+        self.held = None
+        if not wrote:
+            return self._advance()
+        self.committed = self.latest = Version(self.committed.epoch + 1, 0)
+        return [Committed(self.committed, (), 0), *self._advance()]
+
+    def validate(self) -> None:
+        """What always holds."""
+        law(self.committed <= self.latest, self, "nothing is committed that was not begun")
+        law(not self.running or self.epoch is not None, self, "what runs is an epoch")
+        law(not (self.running and (self.lost or self.unsettled)), self, "an epoch runs on workers that have settled")
+        law(not self.running or self.latest.epoch == self.committed.epoch + 1, self, "the next epoch runs")
+        law(not self.running or self.held is None, self, "no epoch runs while a client holds the state")
+        law(not self.lost & self.unsettled, self, "a lost worker cannot settle")
+        law(self.leader is None or self.running or self.leader in self.unsettled, self, "a leader runs or is stopped")
+        numbers = self.backlog.numbers() + [p.request.number for p in (self.epoch.placed if self.epoch else ())]
+        law(len(numbers) == len(set(numbers)), self, "a request waits or runs once")
+
+    def __repr__(self) -> str:
+        running = [p.request.number for p in self.epoch.placed] if self.epoch else None
+        return (
+            f"Coordinator(committed={self.committed}, latest={self.latest}, epoch={running}, running={self.running}, "
+            f"lost={self.lost}, unsettled={self.unsettled}, leader={self.leader}, held={self.held}, "
+            f"waiting={self.backlog.numbers()})"
+        )

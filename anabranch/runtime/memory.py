@@ -1,0 +1,92 @@
+"""The state of the instances in one address space, with a journal for each.
+
+Laws: writes of an open version can be taken back until it is settled; `settle(committed)` leaves each instance as
+`committed` left it, and may be repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from anabranch.graph.nodes import Graph
+from anabranch.lang import Program
+from anabranch.lang.journal import Journal
+from anabranch.lang.marks import bind
+from anabranch.runtime.messages import Version
+from anabranch.runtime.routing import Routing
+from anabranch.state.parts import spread
+
+
+class Memory:
+    """`parts[state][instance]` and `of_instance[instance][state]` are the same objects.
+
+    An instance that is not here (its worker was lost and has not restored it) has no parts.
+    """
+
+    def __init__(self, graph: Graph, program: Program, routing: Routing) -> None:
+        self.graph, self.routing = graph, routing
+        self.owner = routing.owner
+        self.parts: dict[str, list[Any]] = {}
+        self.of_instance: list[dict[str, Any]] = [{} for _ in range(routing.instances)]
+        self.journals = [Journal() for _ in range(routing.instances)]
+        self._open: list[Version | None] = [None] * routing.instances
+        for state in graph.states:
+            start = program.__anabranch_states__[state.name]
+            self.parts[state.name] = spread(state, start, routing.instances, routing.owner)
+        for i in range(routing.instances):
+            self.put(i, {name: parts[i] for name, parts in self.parts.items()})
+
+    def put(self, instance: int, content: dict[str, Any]) -> None:
+        """Let an instance hold this content, whatever it held."""
+        journal = self.journals[instance] = Journal()
+        self._open[instance] = None
+        self.of_instance[instance] = content
+        for name, part in content.items():
+            bind(part, journal)
+            self.parts[name][instance] = part
+
+    def forget(self, instances: Iterable[int]) -> None:
+        """The worker of these instances is lost."""
+        for i in instances:
+            self.journals[i] = Journal()
+            self._open[i] = None
+            self.of_instance[i] = {}
+            for parts in self.parts.values():
+                parts[i] = None
+
+    @property
+    def complete(self) -> bool:
+        """Are all instances here?"""
+        return not self.parts or all(self.of_instance)
+
+    def open(self, instances: Iterable[int], version: Version) -> None:
+        """From here on writes can be taken back."""
+        for i in instances:
+            self._open[i] = version
+            self.journals[i].active = True
+
+    def is_open(self, version: Version) -> bool:
+        """Is every instance still here as this version began to write it?"""
+        return all(v == version for v in self._open)
+
+    def settle(self, instances: Iterable[int], committed: Version, latest: Version) -> None:
+        """Keep what `committed` wrote, take back what any other version up to `latest` did."""
+        for i in instances:
+            version, journal = self._open[i], self.journals[i]
+            if version is None or version > latest:
+                continue
+            if version == committed:
+                journal.clear()
+            else:
+                journal.rollback()
+            journal.active = False
+            self._open[i] = None
+
+    def mark(self) -> list[int]:
+        """A point to which all instances can be rolled back."""
+        return [journal.mark() for journal in self.journals]
+
+    def rollback(self, marks: list[int]) -> None:
+        for journal, mark in zip(self.journals, marks, strict=True):
+            journal.rollback(mark)

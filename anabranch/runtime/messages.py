@@ -1,0 +1,298 @@
+"""What machines, hosts and clients tell each other. All of it is immutable.
+
+A version is an epoch and the attempt at it. Whatever belongs to an older version than its receiver knows of is
+dropped; so is what arrives twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from anabranch.runtime.plan import Plan
+
+
+class Version(NamedTuple):
+    epoch: int
+    attempt: int
+
+    def __str__(self) -> str:
+        return f"{self.epoch}.{self.attempt}"
+
+
+NOTHING_YET = Version(0, 0)
+
+
+class Row(NamedTuple):
+    """A row on its way to a task. `order` is the iteration it comes from, `flow` the way (None for an input).
+
+    `home` is the instance at hand, to which what was sent everywhere or by iteration comes back.
+    """
+
+    sequence: int
+    order: int
+    task: str
+    flow: int | None
+    instance: int
+    home: int
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Rows that take effect together or not at all; `number` is the client's name for it."""
+
+    number: int
+    entry: str
+    rows: tuple[tuple[Any, ...], ...]
+
+
+class Placed(NamedTuple):
+    """A request with the sequence number of its first row."""
+
+    request: Request
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """One result per row."""
+
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """The exception of the lowest failing row; nothing of the request has taken effect."""
+
+    error: BaseException
+
+
+Outcome = Results | Raised
+
+
+class Ran(NamedTuple):
+    """A request that has been answered: what an oracle needs to repeat it."""
+
+    request: Request
+    sequence: int
+    epoch: int
+    failed: bool
+
+
+# -- from clients to the coordinator ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class Withdraw:
+    """The client no longer wants the request: undo it unless it is committed."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Ask for all state to oneself, between two epochs."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Give it back; `wrote` makes what was done an epoch."""
+
+    number: int
+    wrote: bool
+
+
+# -- from hosts to the coordinator ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A worker is gone, and with it what it held in memory."""
+
+    worker: int
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A worker has started, with nothing in memory."""
+
+    worker: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stalled:
+    """Nothing has moved for long: something was lost on the way."""
+
+
+# -- from the coordinator to workers ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """Run an epoch stage by stage, on top of `committed`; `rows` are those that start at this worker."""
+
+    version: Version
+    committed: Version
+    plan: Plan
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BeginFused:
+    """Run these requests one after the other on all instances of this address space, on top of `committed`."""
+
+    version: Version
+    committed: Version
+    placed: tuple[Placed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    """Hold exactly what `committed` left, and begin nothing up to `latest`. Undo, redo and recovery are this one."""
+
+    committed: Version
+    latest: Version
+
+
+# -- between workers --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows made in a stage, with the stages they are for; `number` counts the parcels of this stage to this worker."""
+
+    version: Version
+    source: int
+    stage: int
+    number: int
+    rows: tuple[tuple[int, Row], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The end mark of a stage: this many parcels were sent."""
+
+    version: Version
+    source: int
+    stage: int
+    parcels: int
+
+
+# -- from workers to the coordinator ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """All stages are done, nothing failed. `results` by sequence number."""
+
+    worker: int
+    version: Version
+    results: tuple[tuple[int, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedFused:
+    worker: int
+    version: Version
+    outcomes: tuple[Outcome, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A row has raised: the epoch cannot go on with its request in it."""
+
+    worker: int
+    version: Version
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    worker: int
+    committed: Version
+    latest: Version
+
+
+# -- from hosts to workers --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The worker's instances are in memory again, as `version` left them."""
+
+    version: Version
+
+
+# -- commands ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ToWorker:
+    worker: int
+    message: Begin | BeginFused | Settle | Rows | End
+
+
+@dataclass(frozen=True, slots=True)
+class ToCoordinator:
+    message: Finished | FinishedFused | Failed | Settled
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """There is more to do: call `step`, after whatever else has arrived."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Put the instances of this worker into memory as `version` left them, then say `Loaded`."""
+
+    version: Version
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A new version is decided; the journals of the one before may go."""
+
+    version: Version
+    ran: tuple[Ran, ...]
+    stages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    number: int
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """The request was taken back: nothing of it has taken effect."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """All state is the client's until it says `Release`."""
+
+    number: int
+
+
+CoordinatorEvent = (
+    Submit | Withdraw | Hold | Release | Lost | Joined | Stalled | Finished | FinishedFused | Failed | Settled
+)
+WorkerEvent = Begin | BeginFused | Settle | Rows | End | Loaded
+CoordinatorCommand = ToWorker | Committed | Reply | Withdrawn | Grant
+WorkerCommand = ToWorker | ToCoordinator | Again | Load
+
+
+class IllegalTransition(AssertionError):
+    """A machine was told something that cannot happen where it is: a mistake of ours, told with its story."""

@@ -1,0 +1,244 @@
+"""Run one row on its task, and make the rows that follow from it. Stages and fused runs both are made of this.
+
+Laws: rows are run in the order of (sequence, iteration); what a row makes depends on its values and on the state of its
+instance alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any, Protocol
+
+from anabranch.graph.nodes import Dispatch, Entry, Flow, Graph, Task, Where
+from anabranch.kernels.values import DONE, UNSET, copier
+from anabranch.lang.entry import checked_result
+from anabranch.lang.spec import EntrySpec
+from anabranch.runtime.memory import Memory
+from anabranch.runtime.messages import IllegalTransition, Row
+from anabranch.runtime.plan import Plan, make_plan
+from anabranch.runtime.routing import Routing
+
+
+class Code(Protocol):
+    """The functions of a graph, of whatever tier: see `anabranch.kernels.PythonCode`."""
+
+    def task(self, name: str) -> Callable[..., tuple[int, Any, Any]]: ...
+    def whole(self, name: str) -> Callable[..., Any]: ...
+    def start_key(self, entry: str) -> Callable[..., Any]: ...
+    def place(self, entry: str, error: BaseException) -> tuple[str, int]: ...
+
+
+@dataclass(slots=True)
+class Made:
+    """What running rows has made: rows with the stage they are for, and results by sequence number."""
+
+    rows: list[tuple[int, Row]] = field(default_factory=list)
+    results: list[tuple[int, Any]] = field(default_factory=list)
+
+
+class Start:
+    """How the rows of an entry find their first task."""
+
+    def __init__(self, graph: Graph, entry: Entry, code: Code, routing: Routing) -> None:
+        self.entry, self.routing = entry, routing
+        self._code = code
+        task = graph.task(entry.start)
+        names = [p.name for p in entry.parameters]
+        self._picks = tuple(names.index(v.name) for v in task.inputs)
+        self._copy = copier_of(task)
+        self._all = entry.dispatch is Dispatch.ALL
+
+    def instance(self, sequence: int, values: tuple[Any, ...]) -> int:
+        if self.entry.dispatch is Dispatch.BY_KEY:
+            return self.routing.owner(self._code.start_key(self.entry.name)(*values))
+        return self.routing.home(sequence)
+
+    def rows(self, sequence: int, values: tuple[Any, ...]) -> list[Row]:
+        home = self.instance(sequence, values)
+        picked = tuple([values[i] for i in self._picks])
+        where = range(self.routing.instances) if self._all else (home,)
+        return [Row(sequence, 0, self.entry.start, None, i, home, self._copy(picked)) for i in where]
+
+
+class Runner:
+    """Runs rows on the instances of one address space."""
+
+    def __init__(self, graph: Graph, code: Code, memory: Memory, specs: dict[str, EntrySpec]) -> None:
+        self.graph, self.code, self.memory, self.routing = graph, code, memory, memory.routing
+        self.specs = specs
+        self.entries = {e.name: e for e in graph.entries}
+        self.starts = {e.name: Start(graph, e, code, self.routing) for e in graph.entries}
+        self._tasks = {t.name: t for t in graph.tasks}
+        self._flows = [_Way(graph, f) for f in graph.flows]
+        self._fans = {self._tasks[f.source].entry for f in graph.flows if f.each}
+        self._plans: dict[str, Plan] = {}
+
+    # -- one row in a stage -------------------------------------------------------------------------------------
+
+    def run(self, row: Row, plan: Plan, made: Made) -> None:
+        """Run a row, and on as far as it stays in this stage."""
+        going: Row | None = row
+        while going is not None:
+            row = going
+            out: list[tuple[int, Any, tuple[Any, ...]]] = []
+            parts = self.memory.of_instance[row.instance]
+            number, key, values = self.code.task(row.task)(parts, out, *row.values)
+            for order, (to, where, sent) in enumerate(out):
+                self._follow(row, self._flows[to], where, sent, order, plan, made)
+            if number == DONE:
+                self._result(row, values, made)
+                return
+            going = self._follow(row, self._flows[number], key, values, row.order, plan, made)
+
+    def _result(self, row: Row, value: Any, made: Made) -> None:
+        if row.flow is not None and self._flows[row.flow].flow.each:
+            return  # the end of an iteration, not of the entry
+        task = self._tasks[row.task]
+        if task.where is not Where.EVERYWHERE or row.instance == row.home:
+            made.results.append((row.sequence, checked_result(self.specs[task.entry], value)))
+
+    def _follow(
+        self, row: Row, way: _Way, key: Any, values: tuple[Any, ...], order: int, plan: Plan, made: Made
+    ) -> Row | None:
+        """Send what leaves a task; the row itself where it goes on here and now."""
+        flow = way.flow
+        stage = plan.stage_of[flow.target]
+        if flow.dispatch is Dispatch.GATHER:
+            made.rows.append((stage, self._to_gather(row, flow, key, values, order)))
+            return None
+        if way.leaves_everywhere and row.instance != row.home:
+            return None  # all instances go the same way: one tells
+        if flow.dispatch is Dispatch.ALL:
+            for i in range(self.routing.instances):
+                own = way.copy(values) if i else values
+                made.rows.append((stage, Row(row.sequence, 0, flow.target, flow.number, i, row.home, own)))
+        elif flow.dispatch is Dispatch.BY_KEY:
+            owner = self.routing.owner(key)
+            home = row.home if flow.each else owner
+            made.rows.append((stage, Row(row.sequence, order, flow.target, flow.number, owner, home, values)))
+        else:
+            on = Row(row.sequence, order, flow.target, flow.number, row.instance, row.home, values)
+            if stage == plan.stage_of[row.task]:
+                return on
+            made.rows.append((stage, on))
+        return None
+
+    def _to_gather(self, row: Row, flow: Flow, key: Any, values: tuple[Any, ...], order: int) -> Row:
+        home = row.home if flow.key is None else self.routing.owner(key)
+        if flow.over == "instances":
+            order = row.instance
+        return Row(row.sequence, order, flow.target, flow.number, home, home, values)
+
+    # -- the rows of a stage ------------------------------------------------------------------------------------
+
+    def arrange(self, rows: Iterable[Row]) -> list[Row]:
+        """The rows of a stage in the order in which they run; what a gather waits for has become one row."""
+        found = sorted(rows, key=_ORDER)
+        if not any(r.flow is not None and self._flows[r.flow].gathers for r in found):
+            return found
+        ready: list[Row] = []
+        waiting: dict[tuple[int, str], list[Row]] = {}
+        for row in found:
+            if row.flow is not None and self._flows[row.flow].gathers:
+                waiting.setdefault((row.sequence, row.task), []).append(row)
+            else:
+                ready.append(row)
+        for group in waiting.values():
+            ready += self._join(group)
+        return sorted(ready, key=_ORDER)
+
+    def _join(self, group: list[Row]) -> list[Row]:
+        way = self._flows[group[0].flow or 0]
+        if way.flow.over == "instances":
+            if [r.order for r in group] != list(range(self.routing.instances)):
+                raise IllegalTransition(f"a gather of {self.routing.instances} instances got {group}")
+            return [_with(group[0], way.position, [r.values[way.position] for r in group if way.position is not None])]
+        main = [r for r in group if not self._flows[r.flow or 0].flow.each]
+        if len(main) > 1:
+            raise IllegalTransition(f"a loop ended twice: {group}")
+        collected = [r.values for r in group if self._flows[r.flow or 0].flow.each]
+        return [_with(r, self._flows[r.flow or 0].position, collected) for r in main]
+
+    # -- one row alone ------------------------------------------------------------------------------------------
+
+    def alone(self, entry: str, sequence: int, values: tuple[Any, ...]) -> Any:
+        """A whole row on all instances of this address space: what a plain call does."""
+        if self.entries[entry].winding is not None:
+            return self._whole(entry, sequence, values)
+        if entry not in self._fans:
+            return self._chain(entry, sequence, values)
+        marks = self.memory.mark()
+        try:
+            return self._chain(entry, sequence, values)
+        except BaseException as error:
+            # The pieces of a loop may fail in another order than the loop: the whole says which failure is first.
+            self.memory.rollback(marks)
+            self._whole(entry, sequence, values)
+            raise IllegalTransition(f"{entry} failed in pieces but not as a whole") from error
+
+    def _whole(self, entry: str, sequence: int, values: tuple[Any, ...]) -> Any:
+        home = self.starts[entry].instance(sequence, values)
+        return checked_result(self.specs[entry], self.code.whole(entry)(self.memory, home, *values))
+
+    def _chain(self, entry: str, sequence: int, values: tuple[Any, ...]) -> Any:
+        """Its tasks one after the other, stage by stage, without an exchange."""
+        plan = self.plan(entry)
+        made = Made()
+        stages: list[list[Row]] = [[] for _ in range(plan.stages)]
+        for row in self.starts[entry].rows(sequence, values):
+            stages[plan.stage_of[row.task]].append(row)
+        for rows in stages:
+            for row in self.arrange(rows):
+                self.run(row, plan, made)
+            for stage, row in made.rows:
+                stages[stage].append(row)
+            made.rows.clear()
+        if len(made.results) != 1:
+            raise IllegalTransition(f"a row of {entry} gave {len(made.results)} results")
+        return made.results[0][1]
+
+    def plan(self, entry: str) -> Plan:
+        """The stages of a straight entry alone."""
+        plan = self._plans.get(entry)
+        if plan is None:
+            made = make_plan(self.graph, [entry])
+            assert made is not None, f"{entry} is straight and has no stages"
+            plan = self._plans[entry] = made
+        return plan
+
+
+class _Way:
+    """A flow, with what is asked of it for every row."""
+
+    def __init__(self, graph: Graph, flow: Flow) -> None:
+        source, target = graph.task(flow.source), graph.task(flow.target)
+        self.flow = flow
+        self.gathers = flow.dispatch is Dispatch.GATHER
+        self.leaves_everywhere = source.where is Where.EVERYWHERE
+        self.copy = copier_of(target)
+        self.position = _position(flow, target)
+
+
+def copier_of(task: Task) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """How to copy the inputs of a task, so that two of them share nothing that can be changed."""
+    copiers = [copier(v.type) for v in task.inputs]
+    if not any(copiers):
+        return lambda values: values
+    return lambda values: tuple([v if c is None or v is UNSET else c(v) for c, v in zip(copiers, values, strict=True)])
+
+
+def _position(flow: Flow, target: Task) -> int | None:
+    """Where the target expects what a gather collects."""
+    names = [v.name for v in target.inputs]
+    return names.index(flow.collects) if flow.collects in names else None
+
+
+def _with(row: Row, position: int | None, value: list[Any]) -> Row:
+    if position is None:
+        return row
+    return row._replace(values=(*row.values[:position], value, *row.values[position + 1 :]))
+
+
+_ORDER = itemgetter(0, 1)

@@ -1,0 +1,259 @@
+"""The worker: hosts instances of every state and runs every task on them.
+
+Laws: it works for the newest version it knows of, and drops what belongs to an older one; between `Begin` and the end
+of the epoch it says exactly one of `Finished` and `Failed`; what it wrote can be taken back until the next `Begin` or
+`Settle` says that it is committed.
+"""
+
+from __future__ import annotations
+
+from anabranch.lang.entry import request_note
+from anabranch.runtime.exchange import Arrivals
+from anabranch.runtime.messages import (
+    NOTHING_YET,
+    Again,
+    Begin,
+    BeginFused,
+    End,
+    Failed,
+    Finished,
+    FinishedFused,
+    IllegalTransition,
+    Load,
+    Loaded,
+    Outcome,
+    Placed,
+    Raised,
+    Results,
+    Row,
+    Rows,
+    Settle,
+    Settled,
+    ToCoordinator,
+    ToWorker,
+    Version,
+    WorkerCommand,
+    WorkerEvent,
+)
+from anabranch.runtime.rows import Made, Runner
+
+SLICE = 256  # rows between two looks at what has arrived
+PARCEL = 4096  # rows in one message at most
+
+
+class Worker:
+    """`handle` takes what arrives, `step` does a slice of work after an `Again`."""
+
+    def __init__(self, number: int, workers: int, runner: Runner, loaded: Version | None = NOTHING_YET) -> None:
+        self.number = number
+        self.runner, self.memory = runner, runner.memory
+        self.peers = tuple(w for w in range(workers) if w != number)
+        self.instances = runner.routing.hosted(number)
+        self.settled = loaded  # the version that its state is based on; None until its host has loaded one
+        self.latest = NOTHING_YET  # the newest version it was told of
+        self.waiting: Settle | None = None  # what it will answer to when its host has loaded
+        self.early: dict[Version, list[Rows | End]] = {}  # from workers that began before this one
+        self.job: Staged | Fused | None = None
+
+    def handle(self, event: WorkerEvent) -> list[WorkerCommand]:
+        match event:
+            case Begin() | BeginFused():
+                return self._begin(event)
+            case Rows() | End():
+                return self._receive(event)
+            case Settle():
+                return self._settle(event)
+            case Loaded(version):
+                return self._loaded(version)
+
+    def step(self) -> list[WorkerCommand]:
+        """A slice of the work at hand; nothing if it was taken back meanwhile."""
+        return [] if self.job is None else self.job.step()
+
+    @property
+    def progress(self) -> float:
+        """How much of the epoch at hand is done, from 0 to 1."""
+        job = self.job
+        return 0.0 if job is None else job.progress
+
+    def _begin(self, begin: Begin | BeginFused) -> list[WorkerCommand]:
+        if begin.version <= self.latest or self.settled is None:
+            return []
+        if isinstance(begin, BeginFused) and not self.memory.complete:
+            return []  # an instance was lost since this was sent: the coordinator hears of it and begins again
+        self.latest = begin.version
+        instances = self.instances if isinstance(begin, Begin) else range(self.memory.routing.instances)
+        self.memory.settle(instances, begin.committed, begin.version)
+        self.settled = begin.committed
+        self.memory.open(instances, begin.version)
+        early = self.early.pop(begin.version, [])
+        self.early = {v: messages for v, messages in self.early.items() if v > begin.version}
+        if isinstance(begin, BeginFused):
+            self.job = Fused(self, begin)
+            return [Again()]
+        self.job = Staged(self, begin)
+        for message in early:
+            self.job.arrivals.receive(message)
+        return self.job.go_on()
+
+    def _receive(self, message: Rows | End) -> list[WorkerCommand]:
+        if isinstance(self.job, Staged) and message.version == self.job.version:
+            self.job.arrivals.receive(message)
+            return self.job.go_on()
+        if message.version > self.latest:
+            self.early.setdefault(message.version, []).append(message)
+        return []
+
+    def _settle(self, settle: Settle) -> list[WorkerCommand]:
+        if settle.latest < self.latest:
+            return []
+        self.latest = settle.latest
+        self.early = {v: messages for v, messages in self.early.items() if v > settle.latest}
+        self.job = None
+        if self.settled is None:
+            self.waiting = settle
+            return [Load(settle.committed)]
+        self.memory.settle(self.instances, settle.committed, settle.latest)
+        self.settled = settle.committed
+        return [ToCoordinator(Settled(self.number, settle.committed, settle.latest))]
+
+    def _loaded(self, version: Version) -> list[WorkerCommand]:
+        if self.waiting is None or self.waiting.committed != version:
+            return []
+        settle, self.waiting, self.settled = self.waiting, None, version
+        return [ToCoordinator(Settled(self.number, settle.committed, settle.latest))]
+
+    def validate(self) -> None:
+        """What always holds."""
+        law(self.settled is None or self.settled <= self.latest, self, "it is based on what it knows of")
+        law(self.job is None or self.job.version == self.latest, self, "it works for the newest version")
+        law(all(v > self.latest for v in self.early), self, "only what is to come is kept for later")
+
+    def __repr__(self) -> str:
+        return f"Worker({self.number}, settled={self.settled}, latest={self.latest}, job={self.job})"
+
+
+class Staged:
+    """An epoch, stage by stage."""
+
+    def __init__(self, worker: Worker, begin: Begin) -> None:
+        self.worker, self.runner = worker, worker.runner
+        self.version, self.plan = begin.version, begin.plan
+        self.arrivals = Arrivals(begin.version)
+        self.arrivals.add((begin.plan.stage_of[row.task], row) for row in begin.rows)
+        self.stage = 0
+        self.rows: list[Row] | None = None  # those of this stage in order, once all are here
+        self.done = 0  # how many of them have run
+        self.made = Made()
+        self.over = False
+
+    def go_on(self) -> list[WorkerCommand]:
+        """Start the stage at hand if it waits and all it waits for is here."""
+        if self.over or self.rows is not None or not self.arrivals.complete(self.stage, self.worker.peers):
+            return []
+        self.rows, self.done = self.runner.arrange(self.arrivals.take(self.stage)), 0
+        return [Again()]
+
+    def step(self) -> list[WorkerCommand]:
+        if self.rows is None or self.over:
+            return []
+        for row in self.rows[self.done : self.done + SLICE]:
+            try:
+                self.runner.run(row, self.plan, self.made)
+            except BaseException:
+                # Which exception it is will be told by the request alone: here it is enough that there is one.
+                self.over = True
+                return [ToCoordinator(Failed(self.worker.number, self.version, row.sequence))]
+            self.done += 1
+        return [Again()] if self.done < len(self.rows) else self._end_stage()
+
+    def _end_stage(self) -> list[WorkerCommand]:
+        commands = self._exchange()
+        self.stage, self.rows = self.stage + 1, None
+        if self.stage < self.plan.stages:
+            return [*commands, *self.go_on()]
+        self.over = True
+        return [ToCoordinator(Finished(self.worker.number, self.version, tuple(self.made.results)))]
+
+    def _exchange(self) -> list[WorkerCommand]:
+        """Send what the stage has made to where it goes on, and the end marks."""
+        number, worker_of = self.worker.number, self.runner.routing.worker_of
+        leaving: dict[int, list[tuple[int, Row]]] = {peer: [] for peer in self.worker.peers}
+        leaving[number] = []
+        for stage, row in self.made.rows:
+            leaving[worker_of(row.instance)].append((stage, row))
+        self.made.rows = []
+        self.arrivals.add(leaving.pop(number))
+        if self.stage + 1 == self.plan.stages:
+            if any(leaving.values()):
+                raise IllegalTransition(f"rows for a stage after the last: {leaving}")
+            return []
+        commands: list[WorkerCommand] = []
+        for peer, rows in leaving.items():
+            parcels = [tuple(rows[i : i + PARCEL]) for i in range(0, len(rows), PARCEL)]
+            for i, parcel in enumerate(parcels):
+                commands.append(ToWorker(peer, Rows(self.version, number, self.stage, i, parcel)))
+            commands.append(ToWorker(peer, End(self.version, number, self.stage, len(parcels))))
+        return commands
+
+    @property
+    def progress(self) -> float:
+        share = self.done / len(self.rows) if self.rows else 0.0
+        return 1.0 if self.over else (self.stage + share) / self.plan.stages
+
+
+class Fused:
+    """Requests one after the other, each on all instances; one that raises is undone alone."""
+
+    def __init__(self, worker: Worker, begin: BeginFused) -> None:
+        self.worker, self.runner, self.memory = worker, worker.runner, worker.memory
+        self.version = begin.version
+        self.todo = list(reversed(begin.placed))
+        self.outcomes: list[Outcome] = []
+        self.marks = self.memory.mark()
+        self.results: list[object] = []  # of the request at hand
+        self.total = max(1, sum(len(p.request.rows) for p in begin.placed))
+        self.done = 0
+
+    def step(self) -> list[WorkerCommand]:
+        budget = SLICE
+        while self.todo:
+            placed = self.todo[-1]
+            outcome = self._run(placed, budget)
+            if outcome is None:
+                return [Again()]
+            budget -= len(self.results)
+            self.outcomes.append(outcome)
+            self.todo.pop()
+            self.results, self.marks = [], self.memory.mark()
+            if budget <= 0 and self.todo:
+                return [Again()]
+        self.worker.job = None
+        if not self.memory.is_open(self.version):
+            return []  # an instance was lost on the way: the coordinator hears of it and begins again
+        outcomes = tuple(self.outcomes)
+        return [ToCoordinator(FinishedFused(self.worker.number, self.version, outcomes))]
+
+    def _run(self, placed: Placed, budget: int) -> Outcome | None:
+        """Go on with a request; None if there is more of it."""
+        request, results = placed.request, self.results
+        first = len(results)
+        for row in request.rows[first : first + budget]:
+            try:
+                results.append(self.runner.alone(request.entry, placed.sequence + len(results), row))
+            except BaseException as error:
+                self.memory.rollback(self.marks)
+                place = self.runner.code.place(request.entry, error)
+                error.add_note(request_note(request.entry, len(results), *place))
+                return Raised(error)
+            self.done += 1
+        return Results(tuple(results)) if len(results) == len(request.rows) else None
+
+    @property
+    def progress(self) -> float:
+        return self.done / self.total
+
+
+def law(holds: bool, machine: object, text: str) -> None:
+    if not holds:
+        raise IllegalTransition(f"{text}: {machine!r}")
