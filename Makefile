@@ -6,7 +6,7 @@ VENV ?= .venv
 PYTHON ?=
 CANDIDATES := python3.13 python3.12 python3.11 python3
 GOLDEN ?= tests/golden
-SOAK ?= 20000
+SOAK ?= --programs 20000 --seeds 20000 --minutes 10
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-input --disable-pip-version-check -c constraints.txt
 
@@ -43,8 +43,8 @@ format: $(VENV)/.stamp-dev ## rewrite the sources in the project's style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-soak: $(VENV)/.stamp-dev ## many more random programs and examples; writes the report docs/soak.md
-	$(BIN)/python -m tests.soak --programs $(SOAK) --report docs/soak.md
+soak: $(VENV)/.stamp-dev ## many more random programs, simulated stories, minutes of load; writes docs/soak.md
+	$(BIN)/python -m tests.soak $(SOAK) --report docs/soak.md
 	$(BIN)/pytest -n auto -q --hypothesis-profile=soak
 
 golden: $(VENV)/.stamp-dev ## rewrite the golden files; read the diff before you commit it
