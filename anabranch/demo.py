@@ -1,4 +1,4 @@
-"""`anabranch demo`: the recommender, translated, drawn, and run as plain Python on generated ratings.
+"""`anabranch demo`: the recommender, translated, drawn, and run on worker threads on generated ratings.
 
 The ratings are made so that a reader can judge the answer: every item has one genre, every user two favourite ones,
 and a good recommendation is an unseen item of a favourite genre.
@@ -7,7 +7,7 @@ and a good recommendation is an unseen item of a favourite genre.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from json import dumps
@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 import anabranch as ab
+from anabranch.engines.embedded import App
 
 GENRES = ("Adventure", "Comedy", "Crime", "Drama", "Fantasy", "Horror", "Romance", "Western")
 ITEMS = 200
@@ -25,6 +26,8 @@ RATINGS_PER_USER = 20
 SHARE_OF_FAVOURITES = 0.8
 SHOWN_USERS = 3
 SHOWN_ITEMS = 5
+WORKERS = 2
+BATCH = 500
 SEED = 7
 
 
@@ -74,34 +77,50 @@ def run(json: bool = False, rows: int = 20_000) -> int:
     show(console, f"{picture}\n")
 
     ratings = generate(rows)
-    program = Recommender()
-    started = perf_counter()
-    with progress(console, "rating", len(ratings.rows)) as advance:
-        for user, item, rating in advance(ratings.rows):
-            program.rate(user, item, rating)
-    seconds = perf_counter() - started
+    with ab.run(Recommender(), workers=WORKERS) as app:
+        started = perf_counter()
+        with progress(console, "rating", len(ratings.rows)) as advance:
+            for batch in batches(ratings.rows):
+                app.rate.many(list(batch))
+                app.recommend(batch[0][0])  # sees the batch that was answered just before
+                advance(len(batch))
+        seconds = perf_counter() - started
+        advice = [advise(app, ratings, user) for user in pick_users(ratings)]
+        metrics = app.metrics()
+        plain = Recommender()
+        plain.entries["rate"].many(list(ratings.rows))
+        same = all(app.recommend(one.user) == plain.recommend(one.user) for one in advice)
     rate = len(ratings.rows) / seconds
-
-    advice = [advise(program, ratings, user) for user in pick_users(ratings)]
     if json:
         answer = {
             "program": graph.name,
             "graph": str(graph),
-            "engine": "plain",
+            "engine": "embedded",
+            "workers": WORKERS,
             "rows": len(ratings.rows),
             "seconds": round(seconds, 3),
             "rows_per_second": round(rate),
+            "metrics": metrics.to_dict(),
             "recommendations": [dataclasses.asdict(one) for one in advice],
+            "equal_to_the_plain_run": same,
         }
         print(dumps(answer))
-        return 0
+        return 0 if same else 1
     users = len(ratings.favourites)
-    show(console, f"{rows:,} ratings of {users:,} users as plain Python: {seconds:.1f} s, {rate:,.0f} rows/s\n")
+    told = f"{rows:,} ratings of {users:,} users on {WORKERS} workers: {seconds:.1f} s, {rate:,.0f} rows/s"
+    show(console, f"{told}, and a recommendation after every batch\n")
+    show(console, f"{metrics}\n")
     for one in advice:
         show(console, f"user {one.user} likes {' and '.join(one.favourites)}")
         show(console, f"  recommended: {', '.join(one.items)}")
         show(console, f"  {one.hits} of {len(one.items)} are of a genre the user likes")
-    return 0
+    show(console, f"\nthe same class as plain Python recommends {'the same' if same else 'SOMETHING ELSE'}")
+    return 0 if same else 1
+
+
+def batches(rows: tuple[tuple[int, int, float], ...]) -> Iterator[tuple[tuple[int, int, float], ...]]:
+    for start in range(0, len(rows), BATCH):
+        yield rows[start : start + BATCH]
 
 
 def generate(rows: int, seed: int = SEED) -> Ratings:
@@ -134,9 +153,9 @@ def pick_users(ratings: Ratings) -> list[int]:
     return picked
 
 
-def advise(program: Recommender, ratings: Ratings, user: int) -> Advice:
+def advise(app: App, ratings: Ratings, user: int) -> Advice:
     seen = {item for rater, item, _ in ratings.rows if rater == user}
-    ranked = program.recommend(user).top(ITEMS)
+    ranked = app.recommend(user).top(ITEMS)
     unseen = [item for item, _ in ranked if item not in seen][:SHOWN_ITEMS]
     favourites = ratings.favourites[user]
     hits = sum(genre(item) in favourites for item in unseen)
@@ -152,24 +171,23 @@ def show(console: Console, text: str) -> None:
     console.print(text, soft_wrap=True)
 
 
-Advance = Callable[[Iterable[tuple[int, int, float]]], Iterator[tuple[int, int, float]]]
+Advance = Callable[[int], None]
 
 
 @contextmanager
 def progress(console: Console, what: str, total: int) -> Iterator[Advance]:
-    """A function that passes rows on and reports how far they are: a bar on a terminal, else a line per quarter."""
+    """A function to tell how many rows more are done: a bar on a terminal, else a line per quarter."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     bar = Progress(*columns, console=console, transient=True, disable=console.quiet or not console.is_terminal)
     task = bar.add_task(what, total=total)
-    stride = max(1, total // 100)
+    done = 0
 
-    def advance(rows: Iterable[tuple[int, int, float]]) -> Iterator[tuple[int, int, float]]:
-        for done, row in enumerate(rows, start=1):
-            yield row
-            if done % stride == 0 or done == total:
-                bar.update(task, completed=done)
-            if not console.is_terminal and (done * 4) // total > ((done - 1) * 4) // total:
-                show(console, f"{what}: {done:,} of {total:,}")
+    def advance(rows: int) -> None:
+        nonlocal done
+        done, before = done + rows, done
+        bar.update(task, completed=done)
+        if not console.is_terminal and done * 4 // total > before * 4 // total:
+            show(console, f"{what}: {done:,} of {total:,}")
 
     with bar:
         yield advance

@@ -15,7 +15,7 @@ from anabranch.lang.journal import Journal
 from anabranch.lang.marks import bind
 from anabranch.runtime.messages import Version
 from anabranch.runtime.routing import Routing
-from anabranch.state.parts import spread
+from anabranch.state.parts import start
 
 
 class Memory:
@@ -27,13 +27,10 @@ class Memory:
     def __init__(self, graph: Graph, program: Program, routing: Routing) -> None:
         self.graph, self.routing = graph, routing
         self.owner = routing.owner
-        self.parts: dict[str, list[Any]] = {}
+        self.parts = start(graph, program, routing.instances, routing.owner)
         self.of_instance: list[dict[str, Any]] = [{} for _ in range(routing.instances)]
         self.journals = [Journal() for _ in range(routing.instances)]
         self._open: list[Version | None] = [None] * routing.instances
-        for state in graph.states:
-            start = program.__anabranch_states__[state.name]
-            self.parts[state.name] = spread(state, start, routing.instances, routing.owner)
         for i in range(routing.instances):
             self.put(i, {name: parts[i] for name, parts in self.parts.items()})
 

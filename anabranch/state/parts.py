@@ -3,8 +3,8 @@
 A partial state has its instances, a replicated one a copy per instance, a partitioned one the entries whose keys an
 instance owns.
 
-Laws: `together(state, spread(state, s, n, owner), owner)` is `s` for partitioned and replicated state; entries that no
-instance owns do not exist.
+Laws: what is spread and put together again is the same, for partial state if the template adds nothing to a merge; an
+entry of partitioned state is with its owner and nowhere else.
 """
 
 from __future__ import annotations
@@ -12,18 +12,38 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from anabranch.graph.nodes import State
-from anabranch.lang import DenseMatrix, DenseVector, Matrix, Table, Vector
+from anabranch.graph.nodes import Graph, State
+from anabranch.lang import DenseMatrix, DenseVector, Matrix, Program, Table, Vector
 from anabranch.lang.distribution import Distribution
 from anabranch.lang.marks import copy_state
-from anabranch.lang.merges import Merge
+from anabranch.lang.merges import Merge, mean
 
 Owner = Callable[[Any], int]
 
 
-def spread(state: State, start: Any, instances: int, owner: Owner) -> list[Any]:
-    """The parts of a state that holds what `start` holds."""
-    parts = [copy_state(start) for _ in range(instances)]
+def start(graph: Graph, program: Program, instances: int, owner: Owner) -> dict[str, list[Any]]:
+    """All states of a program, spread."""
+    return {
+        state.name: spread(
+            state,
+            program.__anabranch_states__[state.name],
+            program.__anabranch_templates__[state.name],
+            program.__anabranch_merges__[state.name],
+            instances,
+            owner,
+        )
+        for state in graph.states
+    }
+
+
+def spread(state: State, held: Any, template: Any, merge: Merge | None, instances: int, owner: Owner) -> list[Any]:
+    """The parts of a state that holds what `held` holds.
+
+    Of a partial state the first instance has it; the others start from the template, or where the merge is a mean, as
+    copies.
+    """
+    others = template if state.distribution is Distribution.PARTIAL and merge is not mean else held
+    parts = [copy_state(others if i else held) for i in range(instances)]
     if state.distribution is Distribution.PARTITIONED and instances > 1:
         for i, part in enumerate(parts):
             for key in entry_keys(part):

@@ -10,7 +10,7 @@ from anabranch.lang import Program
 from anabranch.lang.journal import Journal
 from anabranch.lang.keys import bucket
 from anabranch.lang.marks import bind
-from anabranch.state.parts import spread, together
+from anabranch.state.parts import start, together
 
 
 class Store:
@@ -20,11 +20,9 @@ class Store:
         self.graph, self.instances, self.assignment = graph, instances, assignment
         self.journal = Journal()
         self.merges: dict[str, Any] = dict(program.__anabranch_merges__)
-        self.parts: dict[str, list[Any]] = {}
-        for state in graph.states:
-            start = program.__anabranch_states__[state.name]
-            self.parts[state.name] = spread(state, start, instances, self.owner)
-            for part in self.parts[state.name]:
+        self.parts = start(graph, program, instances, self.owner)
+        for parts in self.parts.values():
+            for part in parts:
                 bind(part, self.journal)
 
     def owner(self, key: Any) -> int:
