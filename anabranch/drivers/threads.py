@@ -204,20 +204,19 @@ class Threads:
         """All machines on this thread; by the law of `idle` no other thread has anything to do."""
         try:
             todo: deque[tuple[int, CoordinatorCommand | WorkerCommand]] = deque()
-            todo.extend((0, c) for c in self._coordinator.handle(Submit(request)))
+            todo += [(0, c) for c in self._coordinator.handle(Submit(request))]
             # Only a fused run can be cut short by an exception; in stages one would only make the epoch begin again.
-            epoch = self._coordinator.epoch
-            interrupts.let_through = epoch is not None and epoch.plan is None
+            interrupts.let_through = self._coordinator.leader is not None
             outcome: Outcome | None = None
             while todo:
                 at, command = todo.popleft()
                 match command:
-                    case ToWorker(worker, message):
-                        todo.extend((worker, c) for c in self._timed(worker, message))
+                    case ToWorker(at, message):
+                        todo += [(at, c) for c in self._timed(at, message)]
                     case Again():
-                        todo.extend((at, c) for c in self._timed(at, None))
+                        todo += [(at, c) for c in self._timed(at, None)]
                     case ToCoordinator(told):
-                        todo.extend((at, c) for c in self._coordinator.handle(told))
+                        todo += [(at, c) for c in self._coordinator.handle(told)]
                     case Reply(_, found):
                         outcome = found
                     case Committed():

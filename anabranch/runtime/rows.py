@@ -187,14 +187,16 @@ class Runner:
         plan = self.plan(entry)
         made = Made()
         stages: list[list[Row]] = [[] for _ in range(plan.stages)]
-        for row in self.starts[entry].rows(sequence, values):
-            stages[plan.stage_of[row.task]].append(row)
+        stages[0] = self.starts[entry].rows(
+            sequence, values
+        )  # of one entry alone, the first task is in the first stage
         for rows in stages:
             for row in self.arrange(rows):
                 self.run(row, plan, made)
-            for stage, row in made.rows:
-                stages[stage].append(row)
-            made.rows.clear()
+            if made.rows:
+                for stage, row in made.rows:
+                    stages[stage].append(row)
+                made.rows.clear()
         if len(made.results) != 1:
             raise IllegalTransition(f"a row of {entry} gave {len(made.results)} results")
         return made.results[0][1]

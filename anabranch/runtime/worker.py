@@ -225,9 +225,10 @@ class Fused:
             budget -= len(self.results)
             self.outcomes.append(outcome)
             self.todo.pop()
-            self.results, self.marks = [], self.memory.mark()
-            if budget <= 0 and self.todo:
-                return [Again()]
+            if self.todo:
+                self.results, self.marks = [], self.memory.mark()
+                if budget <= 0:
+                    return [Again()]
         self.worker.job = None
         if not self.memory.is_open(self.version):
             return []  # an instance was lost on the way: the coordinator hears of it and begins again

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from time import perf_counter
 from types import MappingProxyType, TracebackType
 from typing import Any, NoReturn
 
@@ -157,8 +158,13 @@ class App:
         self._recorder.add(committed)
 
     def _request(self, spec: EntrySpec, rows: list[tuple[Any, ...]], batch: bool) -> list[Any]:
-        with self._meter.latency(spec.name), progress(spec.name, len(rows) if batch else 0) as watch:
-            outcome = self._driver.submit(spec.name, tuple(rows), watch)
+        start = perf_counter()
+        if batch:
+            with progress(spec.name, len(rows)) as watch:
+                outcome = self._driver.submit(spec.name, tuple(rows), watch)
+        else:
+            outcome = self._driver.submit(spec.name, tuple(rows))
+        self._meter.latency(spec.name, perf_counter() - start)
         if isinstance(outcome, Raised):
             _raise(outcome.error)
         return list(outcome.values)

@@ -7,14 +7,13 @@ instance by instance.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from anabranch.engines.sequential import SequentialApp
 from anabranch.graph.nodes import Graph
 from anabranch.lang import Program
-from anabranch.runtime.messages import Committed, Ran
+from anabranch.runtime.messages import Committed
 from anabranch.runtime.routing import Routing
 
 KEPT = 1000
@@ -49,7 +48,13 @@ class History:
     graph: Graph
 
     def replay(self, program: Program) -> tuple[SequentialApp, list[list[Any] | BaseException]]:
-        """Repeat it one row after the other: the app, and for every request its results or what it raised."""
+        """Repeat it one row after the other: the app, and for every request its results or what it raised.
+
+        The program is made as that of the app was.
+        """
+        if type(program) is not self.graph.program:
+            name = self.graph.name
+            raise TypeError(f"this is the history of a {name}, got {program!r}: write history.replay({name}(...))")
         if not self.complete:
             raise ValueError(
                 f"the history holds {len(self.requests)} requests and not all inputs: it can be replayed "
@@ -72,20 +77,18 @@ class Recorder:
 
     def __init__(self, graph: Graph, routing: Routing, keep_all: bool) -> None:
         self._graph, self._routing, self._keep_all = graph, routing, keep_all
-        self._kept: deque[Numbered] = deque(maxlen=None if keep_all else KEPT)
+        self._kept: deque[tuple[Any, ...]] = deque(maxlen=None if keep_all else KEPT)
         self._loaded = False
 
     def add(self, committed: Committed) -> None:
-        self._kept.extend(self._numbered(committed.ran))
+        for ran in committed.ran:
+            inputs = ran.request.rows if self._keep_all else None
+            self._kept.append((ran.sequence, ran.request.entry, len(ran.request.rows), ran.epoch, ran.failed, inputs))
         if not committed.ran:
             self._loaded = True  # by hand: no request of it can be replayed
-
-    def _numbered(self, ran: Iterable[Ran]) -> Iterable[Numbered]:
-        for r in ran:
-            inputs = r.request.rows if self._keep_all else None
-            yield Numbered(r.sequence, r.request.entry, len(r.request.rows), r.epoch, r.failed, inputs)
 
     def history(self) -> History:
         routing = self._routing
         complete = self._keep_all and not self._loaded
-        return History(tuple(self._kept), routing.instance_of_bucket, routing.instances, complete, self._graph)
+        requests = tuple([Numbered(*kept) for kept in self._kept])
+        return History(requests, routing.instance_of_bucket, routing.instances, complete, self._graph)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -69,7 +69,7 @@ class Metrics:
         ]
         for name, entry in self.entries.items():
             times = entry.latency
-            shown = f"p50 {_ms(times.p50)}, p90 {_ms(times.p90)}, p99 {_ms(times.p99)}" if times else "not called"
+            shown = f"p50 {_ms(times.p50)}, p90 {_ms(times.p90)}, p99 {_ms(times.p99)}" if times else "no latency yet"
             failed = f", {entry.failed:,} failed" if entry.failed else ""
             lines.append(f"  entry {name}: {entry.requests:,} requests{failed}, {entry.rows:,} rows, {shown}")
         for name, task in self.tasks.items():
@@ -97,16 +97,17 @@ class Meter:
         self._epochs += 1
         self._stages += committed.stages
         for ran in committed.ran:
-            counts = self._entries.setdefault(ran.request.entry, [0, 0, 0])
+            entry = ran.request.entry
+            counts = self._entries.get(entry) or self._entries.setdefault(entry, [0, 0, 0])
             counts[0] += 1
             counts[1] += ran.failed
             counts[2] += len(ran.request.rows)
 
-    @contextmanager
-    def latency(self, entry: str) -> Iterator[None]:
-        start = perf_counter()
-        yield
-        self._latencies.setdefault(entry, deque(maxlen=KEPT)).append(perf_counter() - start)
+    def latency(self, entry: str, seconds: float) -> None:
+        kept = self._latencies.get(entry)
+        if kept is None:
+            kept = self._latencies.setdefault(entry, deque(maxlen=KEPT))
+        kept.append(seconds)
 
     def read(self, busy: Sequence[float], states: Mapping[str, int]) -> Metrics:
         seconds = perf_counter() - self._start
@@ -167,15 +168,15 @@ class TimedCode:
 
 
 def _percentiles(seconds: list[float]) -> Latency | None:
-    """
+    """The least value that this share of all does not exceed.
+
     >>> _percentiles([0.1, 0.3, 0.2])
     Latency(p50=0.2, p90=0.3, p99=0.3, max=0.3)
     """
     if not seconds:
         return None
     seconds.sort()
-    last = len(seconds) - 1
-    p50, p90, p99 = (seconds[min(last, int(len(seconds) * p))] for p in (0.5, 0.9, 0.99))
+    p50, p90, p99 = (seconds[math.ceil(len(seconds) * p) - 1] for p in (0.5, 0.9, 0.99))
     return Latency(p50, p90, p99, seconds[-1])
 
 
