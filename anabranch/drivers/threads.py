@@ -22,6 +22,7 @@ from time import perf_counter
 from typing import Any
 
 from anabranch.drivers.interrupts import HoldBack
+from anabranch.lang.entry import add_note
 from anabranch.runtime.coordinator import Coordinator
 from anabranch.runtime.messages import (
     Again,
@@ -47,6 +48,8 @@ from anabranch.runtime.worker import Worker
 log = logging.getLogger(__name__)
 
 Watch = Callable[[float], None]
+PULSE = 0.1  # seconds between two looks at what cannot wake a waiting thread
+HEADROOM = 150  # frames of the stack
 
 
 class Stopped(RuntimeError):
@@ -55,8 +58,9 @@ class Stopped(RuntimeError):
 
 @dataclass(slots=True)
 class Waiter:
-    """A caller that waits for its request."""
+    """A caller that waits for its request of so many rows."""
 
+    rows: int
     answered: threading.Event = field(default_factory=threading.Event)
     outcome: Outcome | None = None  # None if the state was granted, or the request withdrawn
     withdrawn: bool = False
@@ -90,8 +94,10 @@ class Threads:
         self._lock = threading.RLock()
         self._moved = threading.Condition(self._lock)
         self._numbers = itertools.count(1)
+        self._line: deque[object] = deque()  # callers that wait for room, the first first
         self._waiters: dict[int, Waiter] = {}
-        self._rows = 0  # admitted and not yet answered
+        self._rows = 0  # of all waiters
+        self._inline_by: int | None = None  # the thread that runs the machines itself
         self._closed = False
         self._broken: BaseException | None = None
         self._mail: list[SimpleQueue[WorkerEvent | Stop]] = [SimpleQueue() for _ in workers]
@@ -107,68 +113,111 @@ class Threads:
 
     def submit(self, entry: str, rows: tuple[tuple[Any, ...], ...], watch: Watch | None = None) -> Outcome:
         """Run a request; `watch` is told from time to time how much of the epoch is done."""
-        with self._lock:
-            self._admit(len(rows))
-            request = Request(next(self._numbers), entry, rows)
+        self._refuse_from_within()
+        with HoldBack(_INLINE) as interrupts, self._locked(interrupts):
             if self._coordinator.idle and len(rows) <= self._gate.inline_rows:
-                self._rows -= len(rows)
-                with HoldBack(_INLINE) as interrupts:
-                    return self._inline(request, interrupts)
-            waiter = self._enter(request.number, Submit(request))
-        try:
-            self._wait(waiter, request.number, watch)
-        finally:
-            with self._lock:
-                self._rows -= len(rows)
-                self._moved.notify_all()
-        assert waiter.outcome is not None
-        return waiter.outcome
+                self._refuse_closed()
+                return self._inline(Request(next(self._numbers), entry, rows), interrupts)
+            self._wait_for_room(len(rows), interrupts)
+            request = Request(next(self._numbers), entry, rows)
+            waiter = self._enter(request.number, len(rows), Submit(request))
+            self._wait(waiter, request.number, interrupts, watch)
+            assert waiter.outcome is not None
+            return waiter.outcome
 
     @contextmanager
     def hold(self, writes: bool = False) -> Iterator[None]:
         """All state is the caller's inside the block; with `writes` it makes a new version, unless it raises."""
-        with self._lock:
-            self._refuse_closed()
-            number = next(self._numbers)
-            waiter = self._enter(number, Hold(number))
-        self._wait(waiter, number, None)
-        wrote = False
-        try:
-            yield
-            wrote = writes
-        finally:
-            self._tell_coordinator(Release(number, wrote))
+        self._refuse_from_within()
+        with HoldBack() as interrupts:
+            with self._locked(interrupts):
+                self._refuse_closed()
+                number = next(self._numbers)
+                waiter = self._enter(number, 0, Hold(number))
+                self._wait(waiter, number, interrupts, None)
+            wrote = False
+            try:
+                yield
+                wrote = writes
+            finally:
+                self._tell_coordinator(Release(number, wrote))
 
     def stop(self, patience: float = 10.0) -> None:
-        """Answer what has been asked, then end the threads."""
-        with self._lock:
-            if not self._closed:
-                self._closed = True
-                self._moved.notify_all()
-                self._moved.wait_for(lambda: not self._waiters, patience)
+        """Answer what has been asked, then end the threads. What takes longer than the patience is taken back."""
+        self._refuse_from_within()
+        with HoldBack() as interrupts, self._locked(interrupts):
+            self._closed = True
+            self._moved.notify_all()
+            try:
+                self._wait_until(lambda: not self._waiters, patience, interrupts)
+            finally:
+                for number in list(self._waiters):
+                    self._tell_coordinator(Withdraw(number))
                 for mail in self._mail:
-                    mail.put(Stop())
+                    mail.put(Stop())  # after what is on its way: a worker that was told to settle still does
         for thread in self._threads:
-            if thread is not threading.current_thread():
-                thread.join(patience)
+            thread.join(patience)
         stuck = [t for t in self._threads if t.is_alive()]
         if stuck and self._broken is None:
-            error = Stopped(f"{_where(stuck[0])} after {patience:g} s; what was not answered is not in the state")
-            with self._lock:
-                self._break(error)
-            raise error
+            raise Stopped(f"{_where(stuck[0])} after {patience:g} s; what was not answered is not in the state")
 
     def progress(self) -> float:
         """How much of the epoch in flight is done."""
         return sum(worker.progress for worker in self._workers) / len(self._workers)
 
-    def _admit(self, rows: int) -> None:
-        """Wait until there is room: a caller that is too fast is slowed down, not buffered."""
-        self._refuse_closed()
-        while self._rows and self._rows + rows > self._gate.rows:
-            self._moved.wait()
+    # -- waiting: Ctrl-C is held back throughout, and let go where nothing can break --------------------------------
+
+    @contextmanager
+    def _locked(self, interrupts: HoldBack) -> Iterator[None]:
+        while not self._lock.acquire(timeout=PULSE):
+            interrupts.relent()
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def _wait_for_room(self, rows: int, interrupts: HoldBack) -> None:
+        """A caller that is too fast is slowed down, not buffered; the one that came first goes first."""
+        ticket = object()
+        self._line.append(ticket)
+        try:
+            while self._line[0] is not ticket or (self._rows and self._rows + rows > self._gate.rows):
+                self._refuse_closed()
+                self._moved.wait(PULSE)
+                interrupts.relent()
             self._refuse_closed()
-        self._rows += rows
+        finally:
+            self._line.remove(ticket)
+            self._moved.notify_all()
+
+    def _wait_until(self, what: Callable[[], bool], patience: float, interrupts: HoldBack) -> None:
+        end = perf_counter() + patience
+        while not what() and self._broken is None and perf_counter() < end:
+            self._moved.wait(PULSE)
+            interrupts.relent()
+
+    def _wait(self, waiter: Waiter, number: int, interrupts: HoldBack, watch: Watch | None) -> None:
+        """Wait for the answer, without the lock; what cuts the waiting short takes the request back."""
+        self._lock.release()
+        try:
+            while not waiter.answered.wait(PULSE):
+                interrupts.relent()
+                if watch is not None:
+                    watch(self.progress())
+        except BaseException as error:
+            with self._lock:
+                self._tell_coordinator(Withdraw(number))
+                if self._coordinator.held == number:
+                    self._tell_coordinator(Release(number, False))
+                elif not waiter.withdrawn:
+                    add_note(error, "the request had already been carried out")
+            raise
+        finally:
+            self._lock.acquire()
+        if waiter.withdrawn:
+            raise Stopped("the app was stopped before the request was carried out: nothing of it has taken effect")
+        if waiter.outcome is None and self._broken is not None:
+            self._refuse_closed()
 
     def _refuse_closed(self) -> None:
         if self._broken is not None:
@@ -176,32 +225,30 @@ class Threads:
         if self._closed:
             raise Stopped("the app has been stopped: start another with ab.run(...)")
 
-    def _enter(self, number: int, event: CoordinatorEvent) -> Waiter:
-        waiter = self._waiters[number] = Waiter()
-        self._tell_coordinator(event)
-        return waiter
-
-    def _wait(self, waiter: Waiter, number: int, watch: Watch | None) -> None:
+    def _refuse_from_within(self) -> None:
+        """An entry that waits for the app waits for itself. A machine must not run out of stack in the middle."""
+        if self._inline_by == threading.get_ident() or threading.current_thread() in self._threads:
+            raise RuntimeError(
+                "the app was called by an entry that it runs, which would wait for itself for ever; "
+                "let the entry read what it needs from state, or call the app with the result"
+            )
         try:
-            if watch is None:
-                waiter.answered.wait()
-            while watch is not None and not waiter.answered.wait(0.1):
-                watch(self.progress())
-        except BaseException as error:  # Ctrl-C above all
-            with self._lock:
-                self._tell_coordinator(Withdraw(number))
-                if self._coordinator.held == number:
-                    self._tell_coordinator(Release(number, False))
-                elif not waiter.withdrawn:
-                    error.add_note("the request had already been carried out")
-            raise
-        if self._broken is not None and waiter.outcome is None:
-            self._refuse_closed()
+            sys._getframe(sys.getrecursionlimit() - HEADROOM)
+        except ValueError:
+            return
+        raise RecursionError(f"fewer than {HEADROOM} frames are left of the stack: an app needs as many for a call")
 
     # -- machines -----------------------------------------------------------------------------------------------
 
+    def _enter(self, number: int, rows: int, event: CoordinatorEvent) -> Waiter:
+        waiter = self._waiters[number] = Waiter(rows)
+        self._rows += rows
+        self._tell_coordinator(event)
+        return waiter
+
     def _inline(self, request: Request, interrupts: HoldBack) -> Outcome:
         """All machines on this thread; by the law of `idle` no other thread has anything to do."""
+        self._inline_by = threading.get_ident()
         try:
             todo: deque[tuple[int, CoordinatorCommand | WorkerCommand]] = deque()
             todo += [(0, c) for c in self._coordinator.handle(Submit(request))]
@@ -228,6 +275,8 @@ class Threads:
         except BaseException as error:
             self._break(error)
             raise
+        finally:
+            self._inline_by = None
 
     def _timed(self, worker: int, event: WorkerEvent | None) -> list[WorkerCommand]:
         start = perf_counter()
@@ -246,8 +295,8 @@ class Threads:
                 return
             try:
                 commands = self._timed(number, event)
-                # What was left to do before an event is still to do after it.
-                again = again and event is not None
+                # Before anything is told: from then on the machine may be someone else's.
+                again = bool(commands) and isinstance(commands[-1], Again)
                 for command in commands:
                     match command:
                         case ToWorker(peer, message):
@@ -255,7 +304,7 @@ class Threads:
                         case ToCoordinator(told):
                             self._tell_coordinator(told)
                         case Again():
-                            again = True
+                            pass
                         case _:
                             raise AssertionError(f"{command} cannot happen in one address space")
             except BaseException as error:
@@ -281,6 +330,7 @@ class Threads:
     def _tell(self, number: int, outcome: Outcome | None, withdrawn: bool) -> None:
         waiter = self._waiters.pop(number, None)
         if waiter is not None:
+            self._rows -= waiter.rows
             waiter.outcome, waiter.withdrawn = outcome, withdrawn
             waiter.answered.set()
         self._moved.notify_all()

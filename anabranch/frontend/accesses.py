@@ -11,6 +11,7 @@ from anabranch.frontend.scope import Var
 from anabranch.frontend.states import Misuse, Use, method_names, use
 from anabranch.graph.code import Access, Apply, Config, Const, Expr, Local
 from anabranch.graph.nodes import State
+from anabranch.lang import DenseMatrix, DenseVector
 from anabranch.lang.distribution import Distribution
 from anabranch.lang.types import INT, NONE, UNKNOWN, Tuple, Type
 
@@ -165,6 +166,14 @@ def _allowed(
                 "AB409",
                 f"'{shown}' writes the partitioned state '{name}' on every instance",
                 f"write by key: self.{name}[key] = ...",
+            )
+            return False
+        if state.cls in (DenseVector, DenseMatrix):
+            cx.error(
+                node,
+                "AB309",
+                f"'{shown}' of each worker's part of '{name}': a {state.cls.__name__} has a fixed shape and no parts",
+                "use ab.Vector, ab.Matrix or ab.Table, or keep what is asked for in a Partial state",
             )
             return False
         if not found.whole:

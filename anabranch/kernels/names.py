@@ -10,6 +10,7 @@ import keyword
 from typing import Any
 
 PRIVATE = "_ab_"
+EMITTED = "anabranch.emitted"  # the module name of the user's code as we write it
 
 
 def identifier(name: str) -> str:
@@ -27,7 +28,7 @@ class Pool:
     """The globals of all emitted functions: objects by private names, each object once."""
 
     def __init__(self) -> None:
-        self.globals: dict[str, Any] = {"__builtins__": builtins, "__name__": "anabranch.emitted"}
+        self.globals: dict[str, Any] = {"__builtins__": builtins, "__name__": EMITTED}
         self._names: dict[int, str] = {}
 
     def name(self, value: Any) -> str:

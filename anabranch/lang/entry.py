@@ -125,7 +125,7 @@ class Entry:
                 results.append(checked_result(spec, function(program, *row)))
         except BaseException as error:
             journal.rollback()
-            error.add_note(request_note(spec.name, len(results), *_user_line(program, spec, error)))
+            add_note(error, request_note(spec.name, len(results), *_user_line(program, spec, error)))
             raise
         finally:
             journal.active = False
@@ -154,6 +154,11 @@ def not_yet_on_entries(entry: str, name: str) -> AttributeError:
 def refuse_on_error(on_error: str) -> None:
     if on_error != "raise":
         raise NotImplementedError(f"on_error={on_error!r} is reserved: not yet available; leave it out")
+
+
+def add_note(error: BaseException, note: str) -> None:
+    """As `error.add_note(note)`, also for an exception that is a frozen dataclass."""
+    object.__setattr__(error, "__notes__", [*getattr(error, "__notes__", []), note])
 
 
 def request_note(entry: str, row: int, file: str, line: int) -> str:

@@ -181,7 +181,11 @@ class Coordinator:
         self.committed, self.sequence = self.latest, epoch.end
         self.epoch, self.running, self.leader = None, False, None
         answered = list(zip(epoch.placed, outcomes, strict=True))
-        ran = tuple(Ran(p.request, p.sequence, self.committed.epoch, isinstance(o, Raised)) for p, o in answered)
+        ran = tuple(
+            Ran(p.request, p.sequence, self.committed.epoch, isinstance(o, Raised))
+            for p, o in answered
+            if not (isinstance(o, Raised) and isinstance(o.error, KeyboardInterrupt))  # withdrawn on the way
+        )
         replies = [Reply(p.request.number, o) for p, o in answered]
         return [Committed(self.committed, ran, epoch.plan.stages if epoch.plan else 1), *replies, *self._advance()]
 

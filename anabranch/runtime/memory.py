@@ -1,7 +1,7 @@
 """The state of the instances in one address space, with a journal for each.
 
-Laws: writes of an open version can be taken back until it is settled; `settle(committed)` leaves each instance as
-`committed` left it, and may be repeated.
+Laws: writes of an open version can be taken back until it is settled; after `settle(committed)` an instance that
+`holds(committed)` is as `committed` left it; it may be repeated.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from anabranch.graph.nodes import Graph
 from anabranch.lang import Program
 from anabranch.lang.journal import Journal
 from anabranch.lang.marks import bind
-from anabranch.runtime.messages import Version
+from anabranch.runtime.messages import NOTHING_YET, Version
 from anabranch.runtime.routing import Routing
 from anabranch.state.parts import start
 
@@ -30,14 +30,15 @@ class Memory:
         self.parts = start(graph, program, routing.instances, routing.owner)
         self.of_instance: list[dict[str, Any]] = [{} for _ in range(routing.instances)]
         self.journals = [Journal() for _ in range(routing.instances)]
-        self._open: list[Version | None] = [None] * routing.instances
+        self._open: list[Version | None] = [None] * routing.instances  # being written
+        self._at: list[Version | None] = [None] * routing.instances  # what is below the journal
         for i in range(routing.instances):
-            self.put(i, {name: parts[i] for name, parts in self.parts.items()})
+            self.put(i, {name: parts[i] for name, parts in self.parts.items()}, NOTHING_YET)
 
-    def put(self, instance: int, content: dict[str, Any]) -> None:
+    def put(self, instance: int, content: dict[str, Any], version: Version) -> None:
         """Let an instance hold this content, whatever it held."""
         journal = self.journals[instance] = Journal()
-        self._open[instance] = None
+        self._open[instance], self._at[instance] = None, version
         self.of_instance[instance] = content
         for name, part in content.items():
             bind(part, journal)
@@ -47,15 +48,14 @@ class Memory:
         """The worker of these instances is lost."""
         for i in instances:
             self.journals[i] = Journal()
-            self._open[i] = None
+            self._open[i] = self._at[i] = None
             self.of_instance[i] = {}
             for parts in self.parts.values():
                 parts[i] = None
 
-    @property
-    def complete(self) -> bool:
-        """Are all instances here?"""
-        return not self.parts or all(self.of_instance)
+    def holds(self, instances: Iterable[int], version: Version) -> bool:
+        """Are these instances here, and would they be as this version left them if they were settled?"""
+        return all(version in (self._at[i], self._open[i]) for i in instances)
 
     def open(self, instances: Iterable[int], version: Version) -> None:
         """From here on writes can be taken back."""
@@ -75,10 +75,16 @@ class Memory:
                 continue
             if version == committed:
                 journal.clear()
+                self._at[i] = committed
             else:
                 journal.rollback()
             journal.active = False
             self._open[i] = None
+
+    def commit(self, version: Version) -> None:
+        """All instances are in this address space and nobody works on them: what they hold now is this version."""
+        self.settle(range(self.routing.instances), version, version)
+        self._at = [version] * self.routing.instances
 
     def mark(self) -> list[int]:
         """A point to which all instances can be rolled back."""

@@ -263,7 +263,7 @@ class Committed:
 
     version: Version
     ran: tuple[Ran, ...]
-    stages: int
+    stages: int  # none if a client that held the state has written it by hand
 
 
 @dataclass(frozen=True, slots=True)

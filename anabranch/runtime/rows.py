@@ -51,9 +51,12 @@ class Start:
         self._all = entry.dispatch is Dispatch.ALL
 
     def instance(self, sequence: int, values: tuple[Any, ...]) -> int:
-        if self.entry.dispatch is Dispatch.BY_KEY:
+        if self.entry.dispatch is not Dispatch.BY_KEY:
+            return self.routing.home(sequence)
+        try:
             return self.routing.owner(self._code.start_key(self.entry.name)(*values))
-        return self.routing.home(sequence)
+        except Exception:  # no key (configuration that was never set): the task that needs it says so
+            return self.routing.home(sequence)
 
     def rows(self, sequence: int, values: tuple[Any, ...]) -> list[Row]:
         home = self.instance(sequence, values)
@@ -172,11 +175,16 @@ class Runner:
         marks = self.memory.mark()
         try:
             return self._chain(entry, sequence, values)
+        except KeyboardInterrupt:
+            raise
         except BaseException as error:
-            # The pieces of a loop may fail in another order than the loop: the whole says which failure is first.
-            self.memory.rollback(marks)
-            self._whole(entry, sequence, values)
-            raise IllegalTransition(f"{entry} failed in pieces but not as a whole") from error
+            failed = error
+        # The pieces of a loop may fail in another order than the loop: the whole says which failure is first.
+        self.memory.rollback(marks)
+        self._whole(entry, sequence, values)
+        if isinstance(failed, MemoryError | RecursionError) or not isinstance(failed, Exception):
+            raise failed  # of the place and not of the program
+        raise IllegalTransition(f"{entry} failed in pieces but not as a whole") from failed
 
     def _whole(self, entry: str, sequence: int, values: tuple[Any, ...]) -> Any:
         home = self.starts[entry].instance(sequence, values)
@@ -207,6 +215,7 @@ class Runner:
         if plan is None:
             made = make_plan(self.graph, [entry])
             assert made is not None, f"{entry} is straight and has no stages"
+            assert made.stage_of[self.entries[entry].start] == 0, f"{entry} does not begin at its start"
             plan = self._plans[entry] = made
         return plan
 

@@ -7,7 +7,9 @@ of the epoch it says exactly one of `Finished` and `Failed`; what it wrote can b
 
 from __future__ import annotations
 
-from anabranch.lang.entry import request_note
+from dataclasses import dataclass
+
+from anabranch.lang.entry import add_note, request_note
 from anabranch.runtime.exchange import Arrivals
 from anabranch.runtime.messages import (
     NOTHING_YET,
@@ -37,19 +39,24 @@ from anabranch.runtime.messages import (
 )
 from anabranch.runtime.rows import Made, Runner
 
-SLICE = 256  # rows between two looks at what has arrived
-PARCEL = 4096  # rows in one message at most
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How many rows run between two looks at what has arrived, and go in one message at most."""
+
+    slice: int = 256
+    parcel: int = 4096
 
 
 class Worker:
     """`handle` takes what arrives, `step` does a slice of work after an `Again`."""
 
-    def __init__(self, number: int, workers: int, runner: Runner, loaded: Version | None = NOTHING_YET) -> None:
+    def __init__(self, number: int, workers: int, runner: Runner, pace: Pace | None = None) -> None:
         self.number = number
+        self.pace = pace or Pace()
         self.runner, self.memory = runner, runner.memory
         self.peers = tuple(w for w in range(workers) if w != number)
         self.instances = runner.routing.hosted(number)
-        self.settled = loaded  # the version that its state is based on; None until its host has loaded one
         self.latest = NOTHING_YET  # the newest version it was told of
         self.waiting: Settle | None = None  # what it will answer to when its host has loaded
         self.early: dict[Version, list[Rows | End]] = {}  # from workers that began before this one
@@ -58,49 +65,54 @@ class Worker:
     def handle(self, event: WorkerEvent) -> list[WorkerCommand]:
         match event:
             case Begin() | BeginFused():
-                return self._begin(event)
+                commands = self._begin(event)
             case Rows() | End():
-                return self._receive(event)
+                commands = self._receive(event)
             case Settle():
-                return self._settle(event)
+                commands = self._settle(event)
             case Loaded(version):
-                return self._loaded(version)
+                commands = self._loaded(version)
+        return self._and_again(commands)
 
     def step(self) -> list[WorkerCommand]:
         """A slice of the work at hand; nothing if it was taken back meanwhile."""
-        return [] if self.job is None else self.job.step()
+        return [] if self.job is None else self._and_again(self.job.step())
+
+    def _and_again(self, commands: list[WorkerCommand]) -> list[WorkerCommand]:
+        """The last command is `Again` exactly while there is work to do."""
+        if self.job is not None and self.job.busy:
+            commands.append(Again())
+        return commands
 
     @property
     def progress(self) -> float:
         """How much of the epoch at hand is done, from 0 to 1."""
         job = self.job
-        return 0.0 if job is None else job.progress
+        return 1.0 if job is None else job.progress
 
     def _begin(self, begin: Begin | BeginFused) -> list[WorkerCommand]:
-        if begin.version <= self.latest or self.settled is None:
-            return []
-        if isinstance(begin, BeginFused) and not self.memory.complete:
-            return []  # an instance was lost since this was sent: the coordinator hears of it and begins again
-        self.latest = begin.version
         instances = self.instances if isinstance(begin, Begin) else range(self.memory.routing.instances)
+        if begin.version <= self.latest or not self.memory.holds(instances, begin.committed):
+            return []  # late, or an instance was lost since this was sent: the coordinator hears of it and begins again
+        self.latest = begin.version
         self.memory.settle(instances, begin.committed, begin.version)
-        self.settled = begin.committed
         self.memory.open(instances, begin.version)
         early = self.early.pop(begin.version, [])
         self.early = {v: messages for v, messages in self.early.items() if v > begin.version}
         if isinstance(begin, BeginFused):
             self.job = Fused(self, begin)
-            return [Again()]
+            return []
         self.job = Staged(self, begin)
         for message in early:
             self.job.arrivals.receive(message)
-        return self.job.go_on()
+        self.job.go_on()
+        return []
 
     def _receive(self, message: Rows | End) -> list[WorkerCommand]:
         if isinstance(self.job, Staged) and message.version == self.job.version:
             self.job.arrivals.receive(message)
-            return self.job.go_on()
-        if message.version > self.latest:
+            self.job.go_on()
+        elif message.version > self.latest:
             self.early.setdefault(message.version, []).append(message)
         return []
 
@@ -110,27 +122,26 @@ class Worker:
         self.latest = settle.latest
         self.early = {v: messages for v, messages in self.early.items() if v > settle.latest}
         self.job = None
-        if self.settled is None:
+        self.memory.settle(self.instances, settle.committed, settle.latest)
+        if not self.memory.holds(self.instances, settle.committed):
             self.waiting = settle
             return [Load(settle.committed)]
-        self.memory.settle(self.instances, settle.committed, settle.latest)
-        self.settled = settle.committed
+        self.waiting = None
         return [ToCoordinator(Settled(self.number, settle.committed, settle.latest))]
 
     def _loaded(self, version: Version) -> list[WorkerCommand]:
         if self.waiting is None or self.waiting.committed != version:
-            return []
-        settle, self.waiting, self.settled = self.waiting, None, version
+            return []  # it has been told of another since
+        settle, self.waiting = self.waiting, None
         return [ToCoordinator(Settled(self.number, settle.committed, settle.latest))]
 
     def validate(self) -> None:
         """What always holds."""
-        law(self.settled is None or self.settled <= self.latest, self, "it is based on what it knows of")
         law(self.job is None or self.job.version == self.latest, self, "it works for the newest version")
         law(all(v > self.latest for v in self.early), self, "only what is to come is kept for later")
 
     def __repr__(self) -> str:
-        return f"Worker({self.number}, settled={self.settled}, latest={self.latest}, job={self.job})"
+        return f"Worker({self.number}, latest={self.latest}, job={self.job})"
 
 
 class Staged:
@@ -145,34 +156,36 @@ class Staged:
         self.rows: list[Row] | None = None  # those of this stage in order, once all are here
         self.done = 0  # how many of them have run
         self.made = Made()
-        self.over = False
 
-    def go_on(self) -> list[WorkerCommand]:
+    @property
+    def busy(self) -> bool:
+        return self.rows is not None
+
+    def go_on(self) -> None:
         """Start the stage at hand if it waits and all it waits for is here."""
-        if self.over or self.rows is not None or not self.arrivals.complete(self.stage, self.worker.peers):
-            return []
-        self.rows, self.done = self.runner.arrange(self.arrivals.take(self.stage)), 0
-        return [Again()]
+        if self.rows is None and self.arrivals.complete(self.stage, self.worker.peers):
+            self.rows, self.done = self.runner.arrange(self.arrivals.take(self.stage)), 0
 
     def step(self) -> list[WorkerCommand]:
-        if self.rows is None or self.over:
+        if self.rows is None:
             return []
-        for row in self.rows[self.done : self.done + SLICE]:
+        for row in self.rows[self.done : self.done + self.worker.pace.slice]:
             try:
                 self.runner.run(row, self.plan, self.made)
             except BaseException:
                 # Which exception it is will be told by the request alone: here it is enough that there is one.
-                self.over = True
+                self.worker.job = None
                 return [ToCoordinator(Failed(self.worker.number, self.version, row.sequence))]
             self.done += 1
-        return [Again()] if self.done < len(self.rows) else self._end_stage()
+        return [] if self.done < len(self.rows) else self._end_stage()
 
     def _end_stage(self) -> list[WorkerCommand]:
         commands = self._exchange()
         self.stage, self.rows = self.stage + 1, None
         if self.stage < self.plan.stages:
-            return [*commands, *self.go_on()]
-        self.over = True
+            self.go_on()
+            return commands
+        self.worker.job = None
         return [ToCoordinator(Finished(self.worker.number, self.version, tuple(self.made.results)))]
 
     def _exchange(self) -> list[WorkerCommand]:
@@ -190,7 +203,8 @@ class Staged:
             return []
         commands: list[WorkerCommand] = []
         for peer, rows in leaving.items():
-            parcels = [tuple(rows[i : i + PARCEL]) for i in range(0, len(rows), PARCEL)]
+            size = self.worker.pace.parcel
+            parcels = [tuple(rows[i : i + size]) for i in range(0, len(rows), size)]
             for i, parcel in enumerate(parcels):
                 commands.append(ToWorker(peer, Rows(self.version, number, self.stage, i, parcel)))
             commands.append(ToWorker(peer, End(self.version, number, self.stage, len(parcels))))
@@ -198,8 +212,9 @@ class Staged:
 
     @property
     def progress(self) -> float:
-        share = self.done / len(self.rows) if self.rows else 0.0
-        return 1.0 if self.over else (self.stage + share) / self.plan.stages
+        rows = self.rows  # once: another thread may be at the end of the stage
+        share = self.done / len(rows) if rows else 0.0
+        return (self.stage + share) / self.plan.stages
 
 
 class Fused:
@@ -215,20 +230,22 @@ class Fused:
         self.total = max(1, sum(len(p.request.rows) for p in begin.placed))
         self.done = 0
 
+    busy = True  # until it has finished, and then it is gone
+
     def step(self) -> list[WorkerCommand]:
-        budget = SLICE
+        budget = self.worker.pace.slice
         while self.todo:
             placed = self.todo[-1]
             outcome = self._run(placed, budget)
             if outcome is None:
-                return [Again()]
+                return []
             budget -= len(self.results)
             self.outcomes.append(outcome)
             self.todo.pop()
             if self.todo:
                 self.results, self.marks = [], self.memory.mark()
                 if budget <= 0:
-                    return [Again()]
+                    return []
         self.worker.job = None
         if not self.memory.is_open(self.version):
             return []  # an instance was lost on the way: the coordinator hears of it and begins again
@@ -245,7 +262,7 @@ class Fused:
             except BaseException as error:
                 self.memory.rollback(self.marks)
                 place = self.runner.code.place(request.entry, error)
-                error.add_note(request_note(request.entry, len(results), *place))
+                add_note(error, request_note(request.entry, len(results), *place))
                 return Raised(error)
             self.done += 1
         return Results(tuple(results)) if len(results) == len(request.rows) else None

@@ -15,7 +15,8 @@ from typing import Any
 from anabranch.graph.nodes import Graph, State
 from anabranch.lang import DenseMatrix, DenseVector, Matrix, Program, Table, Vector
 from anabranch.lang.distribution import Distribution
-from anabranch.lang.marks import copy_state
+from anabranch.lang.errors import ProgramError
+from anabranch.lang.marks import copy_state, is_builtin, same_state
 from anabranch.lang.merges import Merge, mean
 
 Owner = Callable[[Any], int]
@@ -42,6 +43,8 @@ def spread(state: State, held: Any, template: Any, merge: Merge | None, instance
     Of a partial state the first instance has it; the others start from the template, or where the merge is a mean, as
     copies.
     """
+    if state.distribution is Distribution.PARTITIONED and instances > 1:
+        _refuse_what_cannot_be_spread(state, held)
     others = template if state.distribution is Distribution.PARTIAL and merge is not mean else held
     parts = [copy_state(others if i else held) for i in range(instances)]
     if state.distribution is Distribution.PARTITIONED and instances > 1:
@@ -97,6 +100,22 @@ def _union(state: State, parts: list[Any], owner: Owner) -> Any:
             if owner(place_of(state, key)) == i:
                 whole[key] = part[key]
     return whole
+
+
+def _refuse_what_cannot_be_spread(state: State, held: Any) -> None:
+    """Nobody but an own type knows its entries, so it starts empty on every instance or not at all."""
+    if is_builtin(held):
+        return
+    try:
+        empty = type(held)()
+    except TypeError:  # it needs arguments: what they make is taken for its empty state
+        return
+    if not same_state(held, empty):
+        raise ProgramError(
+            f"{state.name} is partitioned and starts as {held!r}: only {state.cls.__name__} knows its entries, so they "
+            f"cannot be spread over instances; start it as {state.cls.__name__}() and fill it by an entry, or run with "
+            "workers=1"
+        )
 
 
 def _remove(part: Any, key: Any) -> None:

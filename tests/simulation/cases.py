@@ -17,6 +17,7 @@ from anabranch.lang.spec import EntrySpec, describe
 from anabranch.runtime.backlog import Limits
 from anabranch.runtime.plan import make_plan
 from anabranch.runtime.routing import Routing
+from anabranch.runtime.worker import Pace
 from tests.generator.choices import SeededChoices
 from tests.generator.inputs import Batch, Call, generate_requests
 from tests.generator.plain import arguments as call_arguments
@@ -54,6 +55,7 @@ class Case:
     routing: Routing
     limits: Limits
     faults: Faults
+    pace: Pace
     rng: Random = field(repr=False)
 
 
@@ -106,7 +108,16 @@ def _case(
     for request in requests:
         rng.choice(clients).append(request)
     return Case(
-        name, program, graph, grouping, tuple(map(tuple, clients)), _routing(rng), _limits(rng), _faults(rng), rng
+        name,
+        program,
+        graph,
+        grouping,
+        tuple(map(tuple, clients)),
+        _routing(rng),
+        _limits(rng),
+        _faults(rng),
+        _pace(rng),
+        rng,
     )
 
 
@@ -121,6 +132,10 @@ def _routing(rng: Random) -> Routing:
 
 def _limits(rng: Random) -> Limits:
     return Limits(fused_rows=rng.choice((-1, -1, -1, 0, 1, 64)), epoch_rows=rng.choice((3, 20, 1000)))
+
+
+def _pace(rng: Random) -> Pace:
+    return rng.choice((Pace(), Pace(1, 1), Pace(2, 3)))
 
 
 def _faults(rng: Random) -> Faults:

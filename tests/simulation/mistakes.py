@@ -60,7 +60,8 @@ def accept_an_old_attempt(patch: Patch) -> None:
     def receive(self: worker.Worker, message: Rows | End) -> list[Any]:
         if isinstance(self.job, worker.Staged) and message.version.epoch == self.job.version.epoch:
             self.job.arrivals.receive(message)
-            return self.job.go_on()
+            self.job.go_on()
+            return []
         return right(self, message)
 
     patch.setattr(worker.Worker, "_receive", receive)
@@ -130,16 +131,6 @@ def begin_before_all_have_settled(patch: Patch) -> None:
         if (event.committed, event.latest) == (self.committed, self.latest):
             self.unsettled, self.leader = {event.worker}, None
         return right(self, event)
-
-    patch.setattr(coordinator.Coordinator, "_settled", settled)
-
-
-def believe_an_old_settled(patch: Patch) -> None:
-    """A worker that crashed after it said that it had settled is believed."""
-    right = coordinator.Coordinator._settled
-
-    def settled(self: coordinator.Coordinator, event: Settled) -> list[Any]:
-        return right(self, Settled(event.worker, self.committed, self.latest))
 
     patch.setattr(coordinator.Coordinator, "_settled", settled)
 
@@ -227,7 +218,6 @@ MISTAKES: list[Callable[[Patch], None]] = [
     undo_one_instance_only,
     commit_before_all_have_finished,
     begin_before_all_have_settled,
-    believe_an_old_settled,
     obey_an_old_settle,
     begin_again_what_is_over,
     keep_what_was_undone,

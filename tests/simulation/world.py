@@ -97,7 +97,9 @@ class World:
         self.memory = Memory(case.graph, program, routing)
         code, specs = PythonCode(case.graph, program), dict(describe(case.program).entries)
         self.runner = Runner(case.graph, code, self.memory, specs)
-        self.workers: list[Worker | None] = [Worker(w, routing.workers, self.runner) for w in range(routing.workers)]
+        self.workers: list[Worker | None] = [
+            Worker(w, routing.workers, self.runner, case.pace) for w in range(routing.workers)
+        ]
         self.coordinator = Coordinator(routing.workers, Backlog(case.graph, case.limits), self.runner.starts)
         self.network: dict[tuple[int, int], list[Any]] = {}  # (from, to) -> messages on the way
         self.limbo: list[tuple[int, tuple[int, int], Any]] = []  # steps until a delayed message is on the way again
@@ -118,7 +120,7 @@ class World:
 
     def run(self) -> None:
         for _ in range(MOST_STEPS):
-            if self.coordinator.idle and self.memory.complete and not any(c.todo or c.waiting for c in self.clients):
+            if self.coordinator.idle and self._all_here() and not any(c.todo or c.waiting for c in self.clients):
                 self._at_rest(self.coordinator.committed)
                 return
             self._tick()
@@ -189,13 +191,13 @@ class World:
             self._obey(machine, machine.handle(message))
 
     def _work(self, worker: int) -> None:
-        self.again.discard(worker)
         machine = self.workers[worker]
         if machine is not None:
             self._tell(f"worker {worker} works")
             self._obey(machine, machine.step())
 
     def _obey(self, machine: Worker, commands: list[Any]) -> None:
+        self.again.discard(machine.number)
         for command in commands:
             match command:
                 case ToWorker(target, message):
@@ -216,9 +218,12 @@ class World:
             match command:
                 case ToWorker(target, message):
                     self._send(COORDINATOR, target, message)
-                case Committed(version, ran):
+                case Committed(version, ran, stages):
                     self._tell(f"version {version} is committed: {[r.request.number for r in ran]}")
                     self.ran += ran
+                    if not stages:  # a client has written, and nobody works
+                        self.memory.commit(version)
+                        self._save(version, range(self.case.routing.instances))
                     self.disk = {v: saved for v, saved in self.disk.items() if v == version}
                 case Reply(number, outcome):
                     self._answer(number, outcome, False)
@@ -257,12 +262,15 @@ class World:
 
     def _look(self, number: int) -> None:
         self._answer(number, None, False)
-        if self.memory.complete:
+        if self._all_here():
             copies = [
                 {n: copy_state(p) for n, p in content.items()} for content in self._at_rest(self.coordinator.committed)
             ]
             self.looks.append(Look(len(self.ran), copies))
-        self._coordinate(Release(number, False))
+        self._coordinate(Release(number, self._all_here() and self.rng.random() < 0.5))
+
+    def _all_here(self) -> bool:
+        return None not in self.workers and all(self.memory.of_instance)
 
     def _at_rest(self, committed: Version) -> list[Content]:
         self.memory.settle(range(self.case.routing.instances), committed, committed)
@@ -282,7 +290,7 @@ class World:
             return  # it asked before the version it will be told of next was decided
         self._tell(f"worker {worker} loads version {version}")
         for i in machine.instances:
-            self.memory.put(i, {name: copy_state(part) for name, part in self.disk[version][i].items()})
+            self.memory.put(i, {name: copy_state(part) for name, part in self.disk[version][i].items()}, version)
         self._obey(machine, machine.handle(Loaded(version)))
 
     def _hear(self) -> None:
@@ -292,7 +300,7 @@ class World:
 
     def _restart(self, worker: int) -> None:
         self._tell(f"worker {worker} starts again")
-        self.workers[worker] = Worker(worker, self.case.routing.workers, self.runner, loaded=None)
+        self.workers[worker] = Worker(worker, self.case.routing.workers, self.runner, self.case.pace)
         if self.rng.random() < 0.2:  # back before anyone noticed
             with contextlib.suppress(ValueError):
                 self.hosts.remove(Lost(worker))

@@ -22,10 +22,10 @@ from tests.soak.part import Part
 ACCOUNTS = 500
 CALLERS = 4
 PATIENCE = 60.0  # seconds without an answer that count as waiting for ever
-WHAT = f"""{CALLERS} threads send calls and batches to one app with two workers: straight, winding, fan-outs, everywhere,
-replicated writes, some of which raise. In the end its state is what their answers add up to. Beside it short-lived apps
-are compared with the oracle, answer by answer and instance by instance. Memory is the resident size of the process, in
-MiB, as the mean over the second and the last quarter of the time."""
+WHAT = f"""{CALLERS} threads send calls and batches to one app with two workers: straight, winding, fan-outs,
+everywhere, replicated writes, some of which raise. In the end its state is what their answers add up to. Beside it
+short-lived apps are compared with the oracle, answer by answer and instance by instance. Memory is the resident size of
+the process, in MiB, as the mean over the second and the last quarter of the time."""
 
 
 class Ledger(ab.Program):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,3 +70,39 @@ def test_an_instance_of_partial_state_starts_from_the_template(
     parts[0][99] = 1.0
     assert all(99 not in part for part in parts[1:]) and 99 not in start, "they share nothing"
     assert together(state, parts, owner, ab.add)[99] == 1.0
+
+
+class Tally:
+    def __init__(self, start: dict[int, int] | None = None) -> None:
+        self.data = dict(start or {})
+
+    @ab.writes
+    def add(self, key: int, by: int) -> None:
+        self.data[key] = self.data.get(key, 0) + by
+
+    @ab.reads
+    def total(self) -> int:
+        return sum(self.data.values())
+
+
+class Tallies(ab.Program):
+    tally: ab.Partitioned[Tally]
+
+    def __init__(self, start: dict[int, int]) -> None:
+        self.tally = Tally(start)
+
+    def add(self, key: int, by: int) -> None:
+        self.tally.add(key, by)
+
+    def total(self) -> int:
+        return sum(ab.gather(ab.everywhere(self.tally).total()))
+
+
+def test_entries_that_only_an_own_type_knows_are_not_spread() -> None:
+    with ab.run(Tallies({}), workers=3) as app:
+        app.add.many([(1, 2), (2, 3), (3, 4)])
+        assert app.total() == 9
+    with ab.run(Tallies({1: 5}), workers=1) as app:
+        assert app.total() == 5
+    with pytest.raises(ab.ProgramError, match=r"tally is partitioned and starts as .*fill it by an entry"):
+        ab.run(Tallies({1: 5}), workers=2)

@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from time import perf_counter
 from types import MappingProxyType, TracebackType
-from typing import Any, NoReturn
+from typing import Any
 
 from anabranch.compiler import compile
 from anabranch.drivers.threads import Gate, Threads
@@ -19,6 +19,7 @@ from anabranch.engines.embedded.history import History, Recorder
 from anabranch.engines.embedded.metrics import Meter, Metrics
 from anabranch.engines.embedded.progress import progress
 from anabranch.engines.embedded.states import States
+from anabranch.engines.embedded.tracebacks import let_go
 from anabranch.graph.nodes import Graph
 from anabranch.kernels import PythonCode
 from anabranch.lang import Program
@@ -30,7 +31,7 @@ from anabranch.lang.types import NONE
 from anabranch.runtime.backlog import Backlog, Limits
 from anabranch.runtime.coordinator import Coordinator
 from anabranch.runtime.memory import Memory
-from anabranch.runtime.messages import Committed, Raised
+from anabranch.runtime.messages import Committed, Results
 from anabranch.runtime.routing import spread_evenly
 from anabranch.runtime.rows import Runner
 from anabranch.runtime.worker import Worker
@@ -153,7 +154,7 @@ class App:
         return explain(self._graph)
 
     def _committed(self, committed: Committed) -> None:
-        self._memory.settle(range(self._memory.routing.instances), committed.version, committed.version)
+        self._memory.commit(committed.version)
         self._meter.epoch(committed)
         self._recorder.add(committed)
 
@@ -165,9 +166,14 @@ class App:
         else:
             outcome = self._driver.submit(spec.name, tuple(rows))
         self._meter.latency(spec.name, perf_counter() - start)
-        if isinstance(outcome, Raised):
-            _raise(outcome.error)
-        return list(outcome.values)
+        if isinstance(outcome, Results):
+            return list(outcome.values)
+        error = outcome.error
+        let_go(error)
+        try:
+            raise error
+        finally:
+            del outcome, error  # else the traceback holds this frame, and the frame the traceback
 
 
 class AppEntry:
@@ -201,10 +207,3 @@ class AppEntry:
             return None if self._spec.result == NONE else results
         batch = read_batch(self._spec, data)
         return batch.results(self._app._request(self._spec, batch.rows, True))
-
-
-def _raise(error: BaseException) -> NoReturn:
-    try:
-        raise error
-    finally:
-        del error  # else the traceback would hold this frame, and the frame the traceback

@@ -84,8 +84,8 @@ class Recorder:
         for ran in committed.ran:
             inputs = ran.request.rows if self._keep_all else None
             self._kept.append((ran.sequence, ran.request.entry, len(ran.request.rows), ran.epoch, ran.failed, inputs))
-        if not committed.ran:
-            self._loaded = True  # by hand: no request of it can be replayed
+        if not committed.stages:
+            self._loaded = True  # by hand: no request can repeat it
 
     def history(self) -> History:
         routing = self._routing

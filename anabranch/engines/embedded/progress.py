@@ -14,7 +14,7 @@ PATIENCE = 1.0  # seconds before there is one
 @contextmanager
 def progress(entry: str, rows: int) -> Iterator[Callable[[float], None] | None]:
     """What to tell how much of a batch is done, from 0 to 1; None where nobody would see it."""
-    if rows < ROWS or not sys.stderr.isatty():
+    if rows < ROWS or not _is_terminal():
         yield None
         return
     from rich.console import Console
@@ -28,8 +28,8 @@ def progress(entry: str, rows: int) -> Iterator[Callable[[float], None] | None]:
     def watch(share: float) -> None:
         nonlocal shown
         if not shown and perf_counter() - start > PATIENCE:
+            shown = True  # first: Ctrl-C in the middle of the start must not leave half a bar
             bar.start()
-            shown = True
         bar.update(task, completed=round(share * rows))
 
     try:
@@ -37,3 +37,8 @@ def progress(entry: str, rows: int) -> Iterator[Callable[[float], None] | None]:
     finally:
         if shown:
             bar.stop()
+
+
+def _is_terminal() -> bool:
+    """A process may have no stderr, or may have closed it."""
+    return sys.stderr is not None and not getattr(sys.stderr, "closed", False) and sys.stderr.isatty()

@@ -6,19 +6,25 @@ into a new app gives an equal state, for any number of workers.
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from anabranch.drivers.threads import Threads
 from anabranch.engines.embedded.sizes import size_of
+from anabranch.engines.embedded.tables import arrow_columns, load_columns, put, put_nothing, row_of, stored_in
 from anabranch.graph.nodes import Graph, State
-from anabranch.lang import DenseMatrix, DenseVector, Matrix, Table, Value, Vector, merges
+from anabranch.lang import Value, merges
 from anabranch.lang.access import MARK
 from anabranch.lang.columns import arrow_array, arrow_field, read_batch
 from anabranch.lang.distribution import Distribution
+from anabranch.lang.errors import BadInput, FrozenAttribute, FrozenError
 from anabranch.lang.marks import copy_state, freeze_state, is_builtin
 from anabranch.lang.spec import EntrySpec, Parameter
-from anabranch.lang.types import FLOAT, INT, NONE, Type
+from anabranch.lang.types import NONE
+from anabranch.lang.values import as_key, same_value
 from anabranch.runtime.memory import Memory
 from anabranch.runtime.messages import NOTHING_YET, Version
 from anabranch.state.parts import place_of, together
@@ -32,17 +38,24 @@ LOADING = Version(-1, 0)  # opens the journals for `load`; no epoch has it
 class States:
     """The states of an app by name."""
 
+    _views: dict[str, StateView]
+
     def __init__(self, graph: Graph, memory: Memory, merges: Mapping[str, Any], driver: Threads) -> None:
-        self._views = {s.name: StateView(s, memory, merges.get(s.name), driver) for s in graph.states}
+        vars(self)["_views"] = {s.name: StateView(s, memory, merges.get(s.name), driver) for s in graph.states}
 
     def __getattr__(self, name: str) -> StateView:
         views = self.__dict__.get("_views", {})
         if name in views:
             return views[name]  # type: ignore[no-any-return]
-        raise AttributeError(f"the app has no state {name!r}: states are {', '.join(views) or 'none'}")
+        raise AttributeError(_no_state(name, views))
 
     def __getitem__(self, name: str) -> StateView:
-        return self.__getattr__(name)
+        if name not in self._views:
+            raise KeyError(_no_state(name, self._views))
+        return self._views[name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise FrozenAttribute(f"app.state.{name} cannot be set: entries change state, app.state.{name}.load fills it")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._views)
@@ -58,37 +71,35 @@ class States:
 class StateView:
     """A state of a running app. Methods that read work as on the state itself; those that write are for entries."""
 
+    _state: State
+    _memory: Memory
+    _merge: Any
+    _driver: Threads
+    __hash__ = None  # type: ignore[assignment]
+
     def __init__(self, state: State, memory: Memory, merge: Any, driver: Threads) -> None:
-        self._state, self._memory, self._merge, self._driver = state, memory, merge, driver
+        vars(self).update(_state=state, _memory=memory, _merge=merge, _driver=driver)
 
     # -- reading ------------------------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Any:
-        return self._at(key, "__getitem__", key)
+        return self._read("__getitem__", key) if hasattr(self._state.cls, "__getitem__") else self.copy()[key]
 
     def __contains__(self, key: Any) -> bool:
-        return bool(self._at(key, "__contains__", key))
+        # Python looks at all values of what has no such method.
+        return bool(self._read("__contains__", key)) if hasattr(self._state.cls, "__contains__") else key in self.copy()
 
     def __len__(self) -> int:
-        return int(self._whole("__len__"))
+        return len(self.copy())
+
+    def __bool__(self) -> bool:
+        return bool(self.copy())
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._whole("keys" if self._state.cls is Table else "__iter__"))
+        return iter(self.copy())
 
-    def get(self, key: Any, *default: Any) -> Any:
-        return self._at(key, "get", key, *default)
-
-    def row(self, key: Any) -> Any:
-        return self._at((key, None), "row", key) if self._state.axis == "row" else self._whole("row", key)
-
-    def column(self, key: Any) -> Any:
-        return self._at((None, key), "column", key) if self._state.axis == "column" else self._whole("column", key)
-
-    @property
-    def value(self) -> Any:
-        if self._state.cls is not Value:
-            raise AttributeError(f"{self._state.name} is a {self._state.type}: only a Value has a value")
-        return self.copy().value
+    def __eq__(self, other: object) -> bool:
+        return bool(self.copy() == (other.copy() if isinstance(other, StateView) else other))
 
     def copy(self) -> Any:
         """The state as one object of its type, read-only: the union of its parts, or the merge of its instances."""
@@ -111,8 +122,8 @@ class StateView:
         """The entries as a table; `load` takes it back."""
         import pyarrow as pa
 
-        columns = self._columns()
-        rows = [_flat(self._state, key, value) for key, value in self.scan()]
+        columns = arrow_columns(self._state)
+        rows = [row_of(self._state, key, value) for key, value in self.scan()]
         arrays = [arrow_array(t, [row[i] for row in rows]) for i, (_, t) in enumerate(columns)]
         return pa.Table.from_arrays(arrays, schema=pa.schema([arrow_field(name, t) for name, t in columns]))
 
@@ -129,13 +140,23 @@ class StateView:
         member = getattr(state.cls, name, None)
         mark = getattr(member, MARK, None)
         if mark == "reads":
-            return lambda *args: self._whole(name, *args)
+            return functools.wraps(member)(lambda *args, **named: self._read(name, *args, **named))  # type: ignore[arg-type]
         if isinstance(member, property):
             return getattr(self.copy(), name)
         if mark == "writes":
-            instead = f"entries change state, app.state.{state.name}.load fills it"
-            raise AttributeError(f"{state.name}.{name} writes: {instead}")
+            raise AttributeError(f"{state.name}.{name} writes: {self._instead}")
+        if name == "as_of":
+            raise AttributeError(f"{state.name}.as_of is reserved: not yet available; read the state as it is")
         raise AttributeError(f"{state.name} is a {state.type}, which has no {name!r}")
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise FrozenError(f"app.state.{self._state.name}[...] cannot be set: {self._instead}")
+
+    def __delitem__(self, key: Any) -> None:
+        raise FrozenError(f"app.state.{self._state.name}[...] cannot be deleted: {self._instead}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise FrozenAttribute(f"app.state.{self._state.name}.{name} cannot be set: {self._instead}")
 
     def __repr__(self) -> str:
         return f"<state {self._state.name}: {self._state.distribution.value}[{self._state.type}]>"
@@ -144,47 +165,56 @@ class StateView:
 
     def load(self, data: Any) -> None:
         """Store the entries of a table with the columns of `to_arrow`; others stay. One request: all or nothing."""
-        names = [name for name, _ in self._columns()]
-        spec = EntrySpec(
-            f"state.{self._state.name}.load",
-            tuple(Parameter(name, t) for name, t in self._columns()),
-            NONE,
-            type(self).load,
-        )
-        rows = read_batch(spec, data).rows
+        state = self._state
+        columns = load_columns(state)
+        if state.distribution is Distribution.PARTIAL and self._merge is None:
+            raise TypeError(
+                f"{state.name} names no merge, so nobody knows what its instances mean together: "
+                "give it one with ab.partial(..., merge=...), or fill it by an entry"
+            )
+        name = f"state.{state.name}.load"
+        rows = read_batch(EntrySpec(name, tuple(Parameter(n, t) for n, t in columns), NONE, type(self).load), data).rows
+        if state.cls is Value and len(rows) != 1:
+            raise BadInput(f"{state.name} is a {state.type}: expected one row, got {len(rows)}", entry=name)
         instances = range(self._memory.routing.instances)
+        done = 0
         with self._driver.hold(writes=True):
             self._memory.open(instances, LOADING)
             try:
                 for row in rows:
-                    self._store(row)
+                    self._store(*stored_in(state, row))
+                    done += 1
+                self._check_merge(dict(stored_in(state, row) for row in rows))
             except BaseException as error:
                 self._memory.settle(instances, NOTHING_YET, LOADING)
-                error.add_note(f"in state.{self._state.name}.load, columns {', '.join(names)}: nothing was loaded")
+                error.add_note(f"in {name}{f', row {done}' if done < len(rows) else ''}: nothing was loaded")
                 raise
             self._memory.settle(instances, LOADING, LOADING)
 
-    def _store(self, row: tuple[Any, ...]) -> None:
-        key, value = _entry(self._state, row)
-        for part in self._written(key):
-            if isinstance(part, Value):
-                part.value = value
-            else:
-                part[key] = value
+    def _store(self, key: Any, value: Any) -> None:
+        parts = self._parts
+        if self._state.distribution is Distribution.PARTITIONED:
+            put(parts[self._memory.owner(place_of(self._state, key))], key, value)
+        elif self._merge is merges.add:
+            put(parts[0], key, value)  # a sum is what one holds if the others hold nothing
+            for other in parts[1:]:
+                put_nothing(other, key, value)
+        else:
+            for part in parts:
+                put(part, key, value)
 
-    def _written(self, key: Any) -> list[Any]:
-        """The parts that hold an entry that is loaded."""
-        match self._state.distribution:
-            case Distribution.PARTITIONED:
-                return [self._parts[self._memory.owner(place_of(self._state, key))]]
-            case Distribution.PARTIAL if self._merge is None:
+    def _check_merge(self, stored: dict[Any, Any]) -> None:
+        """All instances now hold the same: only for the merges of ours is that known to be what they mean together."""
+        ours = self._merge in (None, merges.add, merges.mean, merges.largest, merges.smallest)
+        if ours or not stored or len(self._parts) == 1:
+            return
+        whole = dict(self._together()._cells())
+        for key, value in stored.items():
+            if key not in whole or not same_value(whole[key], value):
                 raise TypeError(
-                    f"{self._state.name} names no merge, so nobody knows what its instances mean together: "
-                    "give it one with ab.partial(..., merge=...), or fill it by an entry"
+                    f"the merge of {self._state.name} does not give what all its instances hold, so nobody knows "
+                    "which instance should hold what: fill it by an entry"
                 )
-            case Distribution.PARTIAL if self._merge is merges.add:
-                return self._parts[:1]  # a sum is what one holds if the others hold nothing
-        return self._parts
 
     # -- inside -------------------------------------------------------------------------------------------------
 
@@ -195,48 +225,46 @@ class StateView:
     def _together(self) -> Any:
         return together(self._state, self._parts, self._memory.owner, self._merge)
 
-    def _at(self, key: Any, method: str, *args: Any) -> Any:
-        """Read at the owner of a key, without putting the parts together."""
-        if self._state.distribution is Distribution.PARTIAL:
-            return self._whole(method, *args)
+    @property
+    def _instead(self) -> str:
+        loaded = f", app.state.{self._state.name}.load fills it" if is_builtin(self._state.cls) else ""
+        return f"entries change state{loaded}"
+
+    def _read(self, name: str, *args: Any, **named: Any) -> Any:
+        """Call a reading method: at the owner of its key, without putting the parts together, where it has one."""
+        state = self._state
+        key = _key_parameter(state, name)
+        if state.distribution is Distribution.PARTIAL or key is None:
+            return getattr(self.copy(), name)(*args, **named)
         with self._driver.hold():
             owner = 0
-            if self._state.distribution is Distribution.PARTITIONED:
-                owner = self._memory.owner(place_of(self._state, key))
-            return getattr(self._parts[owner], method)(*args)
+            if state.distribution is Distribution.PARTITIONED:
+                owner = self._owner(name, args[0] if args else named.get(key))
+            return getattr(self._parts[owner], name)(*args, **named)
 
-    def _whole(self, method: str, *args: Any) -> Any:
-        return getattr(self.copy(), method)(*args)
+    def _owner(self, name: str, key: Any) -> int:
+        """The instance that has a key; any one for what is no key of the state, which says so in its own words."""
+        try:
+            whole_lines = name in ("row", "column") or not is_builtin(self._state.cls)
+            return self._memory.owner(as_key(key if whole_lines else place_of(self._state, key)))
+        except (TypeError, ValueError, OverflowError, IndexError):
+            return 0
 
     def _size(self) -> int:
         return sum(size_of(part) for part in self._parts)
 
-    def _columns(self) -> list[tuple[str, Type]]:
-        return _columns(self._state)
+
+def _key_parameter(state: State, name: str) -> str | None:
+    """The name of the first parameter of a method, if it says where the state is read."""
+    if is_builtin(state.cls) and name not in ("__getitem__", "__contains__", "get", state.axis):
+        return None
+    return _first_parameter(getattr(state.cls, name))
 
 
-def _columns(state: State) -> list[tuple[str, Type]]:
-    """The table of a state: names and types of its columns."""
-    if state.cls is Table:
-        assert state.key is not None and state.value is not None
-        return [("key", state.key), ("value", state.value)]
-    if state.cls in (Vector, DenseVector):
-        return [("index", INT), ("value", FLOAT)]
-    if state.cls in (Matrix, DenseMatrix):
-        return [("row", INT), ("column", INT), ("value", FLOAT)]
-    if state.cls is Value:
-        assert state.value is not None
-        return [("value", state.value)]
-    raise TypeError(f"{state.name} is a {state.cls.__name__}, an own type: read and fill it by entries")
+@functools.lru_cache(maxsize=1024)
+def _first_parameter(method: Any) -> str | None:
+    return next(islice(inspect.signature(method).parameters, 1, None), None)
 
 
-def _flat(state: State, key: Any, value: Any) -> tuple[Any, ...]:
-    if state.cls in (Matrix, DenseMatrix):
-        return (*key, value)
-    return (value,) if state.cls is Value else (key, value)
-
-
-def _entry(state: State, row: tuple[Any, ...]) -> tuple[Any, Any]:
-    if state.cls in (Matrix, DenseMatrix):
-        return (row[0], row[1]), row[2]
-    return (None, row[0]) if state.cls is Value else (row[0], row[1])
+def _no_state(name: str, views: Mapping[str, Any]) -> str:
+    return f"the app has no state {name!r}: states are {', '.join(views) or 'none'}"

@@ -20,7 +20,7 @@ from anabranch.graph.verify import BrokenGraph
 from anabranch.lang import Program
 from anabranch.lang.binding import Refused, bind_call
 from anabranch.lang.columns import is_stream, read_batch
-from anabranch.lang.entry import checked_result, not_yet_on_entries, refuse_on_error, request_note
+from anabranch.lang.entry import add_note, checked_result, not_yet_on_entries, refuse_on_error, request_note
 from anabranch.lang.keys import BUCKETS, bucket
 from anabranch.lang.spec import EntrySpec, describe
 from anabranch.lang.types import NONE
@@ -132,7 +132,7 @@ class SequentialApp:
                 error = exact
             else:
                 raise BrokenGraph(f"{entry.name} failed in pieces but not as a whole") from error
-        error.add_note(request_note(entry.name, number, run.machine.at.file, run.machine.at.line))
+        add_note(error, request_note(entry.name, number, run.machine.at.file, run.machine.at.line))
         raise error
 
     def run(self, entry: str, rows: Iterable[tuple[Any, ...]]) -> list[Any]:

@@ -1,0 +1,283 @@
+"""A process that is told Ctrl-C at any moment: `python -m tests.engines.embedded.interrupted SCENARIO ROUNDS`.
+
+In every round it says "go", works until KeyboardInterrupt arrives, and checks that the app is as if nothing but whole
+requests had ever been made. It ends with "done"; whatever else it says is a mistake. Who waits too long is ended with
+the stacks of all threads.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import itertools
+import random
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import anabranch as ab
+from anabranch.lang.marks import same_state
+from tests.engines.embedded.shop import OutOfStock, nap
+
+PATIENCE = 6.0  # seconds in which a round is over
+
+
+class Counter:
+    """An own state type with a method that takes its time."""
+
+    def __init__(self) -> None:
+        self.counts: dict[int, int] = {}
+
+    @ab.reads
+    def seen(self, key: int) -> int:
+        return self.counts.get(key, 0)
+
+    @ab.writes
+    def see(self, key: int, turns: int) -> None:
+        while turns != 0:
+            self.counts[key] = self.counts.get(key, 0) + 1
+            turns -= 1
+
+
+class Till(ab.Program):
+    """Every entry writes two things that must stay equal: `left` and `right` of a key, or of two."""
+
+    left: ab.Partitioned[ab.Table[int, int]] = ab.Table(default=0)
+    right: ab.Partitioned[ab.Table[int, int]] = ab.Table(default=0)
+    rows: ab.Partitioned[ab.Table[tuple[int, int], int]]
+    matrix: ab.Replicated[ab.Matrix] = ab.Matrix({(i, j): 1.0 for i in range(300) for j in range(300)})
+    counter: ab.Partitioned[Counter]
+
+    def both(self, k: int) -> int:
+        self.left[k] += 1
+        self.right[k] += 1
+        return self.left[k]
+
+    def fails(self, k: int) -> int:
+        self.left[k] += 1
+        self.rows[k, 1] = 5
+        if k >= 0:
+            raise OutOfStock(k)
+        return k
+
+    def winds(self, k: int, other: int) -> int:
+        n = self.left[k]
+        self.right[other] += 1
+        self.left[k] = n + 1
+        self.right[k] += 1
+        self.left[other] += 1
+        return n
+
+    def fans(self, ks: list[int]) -> int:
+        for k in ks:
+            self.left[k] += 1
+            self.right[k] += 1
+        return len(ks)
+
+    def lines(self, k: int) -> int:
+        self.rows[k, self.left[k]] = 1
+        return len(self.rows.row(k))
+
+    def spins(self, k: int) -> int:
+        self.left[k] += 1
+        n = 0
+        while n >= 0:
+            n += 1
+        self.right[k] += 1
+        return n
+
+    def writes(self, k: int) -> int:
+        n = 0
+        while n >= 0:
+            self.left[k] += 1
+            self.rows[k, n % 1000] = n
+            n += 1
+        self.right[k] += 1
+        return n
+
+    def multiplies(self, k: int) -> float:
+        """Nearly all of its time is inside a method of a state."""
+        self.left[k] += 1
+        vector = ab.Vector({j: j + 1.0 for j in range(300)})
+        total = 0.0
+        while total >= 0.0:
+            total += self.matrix.dot(vector).sum()
+        self.right[k] += 1
+        return total
+
+    def counts(self, k: int) -> int:
+        self.left[k] += 1
+        self.counter.see(k, -1)
+        self.right[k] += 1
+        return self.counter.seen(k)
+
+    def fans_out_for_ever(self, ks: list[int]) -> int:
+        for k in ks:
+            self.left[k] += 1
+            n = 0
+            while n >= 0:
+                n += 1
+            self.right[k] += 1
+        return 0
+
+    def winds_for_ever(self, k: int, other: int) -> int:
+        self.left[k] += 1
+        self.left[other] += 1
+        n = 0
+        while n >= 0:
+            n += 1
+        self.right[k] += 1
+        self.right[other] += 1
+        return n
+
+    def slow(self, k: int, seconds: float) -> int:
+        self.left[k] += 1
+        nap(seconds)
+        self.right[k] += 1
+        return self.left[k]
+
+    def slow_winding(self, k: int, other: int, seconds: float) -> int:
+        self.left[k] += 1
+        self.left[other] += 1
+        nap(seconds)
+        self.right[k] += 1
+        self.right[other] += 1
+        return 0
+
+
+def check(app: Any) -> None:
+    left, right = app.state.left.copy(), app.state.right.copy()
+    assert dict(left.items()) == dict(right.items()), "half of a request was applied"
+    assert app._driver._rows == 0, f"{app._driver._rows} rows were never given back at the gate"
+    for part in app.state.rows.instances():
+        assert sum(len(part.row(k)) for k in range(-1, 40)) == len(part), "the index of a table is broken"
+
+
+def check_history(app: Any) -> None:
+    history = app.history()
+    assert history.complete
+    again, _ = history.replay(Till())
+    for name in app.state:
+        for ours, theirs in zip(app.state[name].instances(), again.instances(name), strict=True):
+            assert same_state(ours, theirs), f"{name} is not what the history says"
+
+
+def calls(app: Any) -> None:
+    """Many short calls on this thread."""
+    for k in itertools.count():
+        app.both(k % 7)
+        app.winds(k % 7, k % 5)
+        app.fans([k % 3, k % 7, 1])
+        app.lines(k % 5)
+        try:
+            app.fails(k % 7)
+        except OutOfStock:
+            pass
+        else:
+            raise AssertionError("it did not fail")
+
+
+def endless(app: Any) -> None:
+    """A call that never ends."""
+    pick = random.choice(["spins", "writes", "multiplies", "counts", "fans_out_for_ever", "winds_for_ever"])
+    app.entries[pick](*{"fans_out_for_ever": ([1, 2, 3],), "winds_for_ever": (1, 2)}.get(pick, (1,)))
+
+
+def batches(app: Any) -> None:
+    """Batches on worker threads, from the moment on in which they are routed."""
+    size = random.choice([100, 2_000, 20_000])
+    data = {"k": [k % 31 for k in range(size)]}
+    while True:
+        app.both.many(data)
+        app.fans.many({"ks": [[1, 2, k % 9] for k in range(size // 10)]})
+
+
+def winding(app: Any) -> None:
+    size = random.choice([100, 5_000])
+    while True:
+        app.winds.many({"k": [k % 31 for k in range(size)], "other": [k % 7 for k in range(size)]})
+        app.slow_winding.many({"k": [1] * 100, "other": [2] * 100, "seconds": [0.001] * 100})
+
+
+def reads(app: Any) -> None:
+    """Look at the state, fill it, ask for numbers."""
+    for k in itertools.count():
+        assert app.state.left[k % 7] == app.state.right[k % 7]
+        app.state.rows.row(k % 7)
+        app.metrics()
+        app.history()
+        both = {"key": [k % 7, 1, 2], "value": [k, 5, 5]}
+        app.state.rows.load({"key": [(k % 7, i) for i in range(50)], "value": [k] * 50})
+        assert len(both) == len(app.state.left.to_arrow().column_names)
+
+
+@contextmanager
+def beside(app: Any) -> Iterator[None]:
+    """Another thread is at work: calls of this one wait behind its batches."""
+    over = threading.Event()
+
+    def other() -> None:
+        while not over.is_set():
+            app.slow.many({"k": [k % 9 for k in range(100)], "seconds": [0.0005] * 100})
+
+    thread = threading.Thread(target=other, daemon=True)
+    thread.start()
+    time.sleep(0.02)
+    yield
+    over.set()
+    thread.join(PATIENCE)
+    assert not thread.is_alive(), "another thread's batch was never answered"
+
+
+def behind(app: Any) -> None:
+    for k in itertools.count():
+        app.both(k % 7)
+        app.winds(k % 7, 3)
+        app.state.left.get(3)
+
+
+SCENARIOS: dict[str, Callable[[Any], None]] = {f.__name__: f for f in (calls, endless, batches, winding, reads, behind)}
+
+
+def wake() -> None:
+    """CPython 3.11 may forget a signal that arrives while a thread takes the lock of the interpreter; the next thread
+    that wants it brings the signal back. (A loop without an app loses one in some ten thousand.)"""
+    while True:
+        time.sleep(0.02)
+
+
+def main(scenario: str, rounds: int, seed: int) -> None:
+    threading.Thread(target=wake, daemon=True).start()
+    random.seed(seed)
+    work = SCENARIOS[scenario]
+    app = ab.run(Till(), workers=2, history=True)
+    for number in range(rounds):
+        faulthandler.dump_traceback_later(PATIENCE, exit=True)
+        if work is behind:
+            with beside(app):
+                until_interrupt(work, app)
+        else:
+            until_interrupt(work, app)
+        answer = app.both(50)
+        assert answer == number + 1, f"{answer} is not {number + 1}"
+        check(app)
+    faulthandler.dump_traceback_later(5 * PATIENCE, exit=True)
+    check_history(app)
+    app.stop()
+    assert not any(t.is_alive() for t in app._driver._threads)
+    print("done", flush=True)
+
+
+def until_interrupt(work: Callable[[Any], None], app: Any) -> None:
+    try:
+        print("go", flush=True)
+        work(app)
+    except KeyboardInterrupt:
+        return
+    raise AssertionError("it ended without an interrupt")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

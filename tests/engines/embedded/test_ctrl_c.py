@@ -1,0 +1,48 @@
+"""Ctrl-C at random moments of real processes: the caller gets it at once, and the app goes on as if nothing was."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+PROMPT = 1.5  # seconds from Ctrl-C to KeyboardInterrupt, on a busy machine
+
+
+def interrupt(scenario: str, rounds: int, most: float, seed: int = 0) -> None:
+    """Run a scenario and send it one SIGINT in each round, at most so many seconds after its start."""
+    pick = random.Random(f"{scenario} {seed}")
+    command = [sys.executable, "-m", "tests.engines.embedded.interrupted", scenario, str(rounds), str(seed)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None and child.stderr is not None
+        said = child.stdout.readline()
+        for number in range(rounds):
+            if said != "go\n":
+                break
+            time.sleep(pick.random() ** 2 * most)
+            start = time.monotonic()
+            child.send_signal(signal.SIGINT)
+            said = child.stdout.readline()
+            taken = time.monotonic() - start
+            assert taken < PROMPT or said != "go\n", f"round {number} took {taken:.1f} s"
+        rest, errors = child.communicate(timeout=30)
+    assert not errors, f"round {number}\n{errors}"
+    assert said + rest == "done\n"
+
+
+@pytest.mark.parametrize(
+    ("scenario", "rounds", "most"),
+    [("calls", 15, 0.02), ("endless", 15, 0.05), ("batches", 12, 0.15), ("winding", 10, 0.1), ("reads", 12, 0.03)],
+)
+def test_the_app_is_as_if_the_interrupted_request_had_not_been_made(scenario: str, rounds: int, most: float) -> None:
+    interrupt(scenario, rounds, most)
+
+
+def test_a_call_that_waits_behind_a_batch_of_another_thread() -> None:
+    interrupt("behind", 8, 0.05)

@@ -1,0 +1,110 @@
+"""The bar: on a terminal, for long batches, on stderr; gone when the batch is over, also when it was interrupted."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from anabranch.engines.embedded import progress as module
+from anabranch.engines.embedded.progress import progress
+
+ROOT = Path(__file__).parents[3]
+BATCH = """
+import sys
+import anabranch as ab
+from anabranch.engines.embedded import progress
+from tests.engines.embedded.shop import Shop
+
+progress.PATIENCE = 0.2
+rows, seconds = int(sys.argv[1]), float(sys.argv[2])
+app = ab.run(Shop(), workers=2)
+print("go", flush=True)
+try:
+    result = app.slow.many({"user": list(range(rows)), "seconds": [seconds] * rows})
+    print(len(result["result"]), flush=True)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+app.stop()
+"""
+HIDE, SHOW, ERASE = "\x1b[?25l", "\x1b[?25h", "\x1b[2K"
+
+
+def on_terminal(rows: int, seconds: float, interrupt_after: float | None = None) -> tuple[str, str]:
+    """What a batch prints on stdout, a pipe, and on stderr, a terminal."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", BATCH, str(rows), str(seconds)]
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "30"}
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=theirs, env=environment) as child:
+        os.close(theirs)
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"go\n"
+        interrupt_at = None if interrupt_after is None else time.monotonic() + interrupt_after
+        end, shown = time.monotonic() + 20, b""
+        while time.monotonic() < end:
+            if interrupt_at is not None and time.monotonic() > interrupt_at:
+                child.send_signal(signal.SIGINT)
+                interrupt_at = None
+            if select.select([ours], [], [], 0.05)[0]:
+                try:
+                    got = os.read(ours, 65536)
+                except OSError:  # the other side is closed
+                    break
+                shown += got
+        os.close(ours)
+        printed = child.stdout.read()
+        assert child.wait(5) == 0
+    return printed.decode(), shown.decode()
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+
+
+def test_a_long_batch_shows_a_bar_and_takes_it_away() -> None:
+    printed, shown = on_terminal(2_000, 0.0008)
+    assert printed == "2000\n"
+    seen = [int(n) for n in re.findall(r"slow .*?(\d+)/2000", plain(shown))]
+    assert len(set(seen)) >= 3 and seen == sorted(seen) and max(seen) <= 2_000
+    assert shown.count(HIDE) == shown.count(SHOW) == 1
+    # After the last frame the cursor is back at the start of an empty line.
+    assert shown.rindex(SHOW) > shown.rindex("/2000") and shown.rindex(ERASE) > shown.rindex("/2000")
+
+
+def test_ctrl_c_takes_the_bar_away() -> None:
+    printed, shown = on_terminal(3_000, 0.002, interrupt_after=0.6)
+    assert printed == "interrupted\n"
+    assert shown.count(HIDE) == shown.count(SHOW) == 1 and shown.rindex(ERASE) > shown.rindex("/3000")
+
+
+@pytest.mark.parametrize(("rows", "seconds"), [(2_000, 0.0), (300, 0.002)])
+def test_short_batches_show_nothing(rows: int, seconds: float) -> None:
+    assert on_terminal(rows, seconds) == (f"{rows}\n", "")
+
+
+def test_without_a_terminal_nothing_is_printed() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", BATCH, "2000", "0.0003"], cwd=ROOT, capture_output=True, text=True, timeout=20
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("go\n2000\n", "", 0)
+
+
+@pytest.mark.parametrize("stderr", [None, "closed", "bare"])
+def test_a_process_may_have_no_stderr(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stderr: str | None) -> None:
+    class Bare:
+        def isatty(self) -> bool:
+            return False
+
+    closed = (tmp_path / "errors").open("w")
+    closed.close()
+    monkeypatch.setattr(sys, "stderr", {None: None, "closed": closed, "bare": Bare()}[stderr])
+    with progress("entry", module.ROWS) as watch:
+        assert watch is None
