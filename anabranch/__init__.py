@@ -7,7 +7,11 @@ The layers, lowest first; each may import only those before it:
     frontend/    class -> graph: read, types, accesses, cut, diagnostics
     passes/      graph -> graph, one file each, one ordered list (frontend and passes do not see each other)
     compiler.py  compile and check: frontend, then passes
-    engines/     what runs graphs: sequential, the oracle
+    state/       a state as numbered parts
+    kernels/     the tasks of a graph as functions: emitted Python
+    runtime/     pure machines: worker, coordinator, routing, stages
+    drivers/     hosts of the machines: threads
+    engines/     what runs programs: sequential, the oracle; embedded, behind run
     cli.py       the command line, with demo.py
 """
 
@@ -52,6 +56,7 @@ from anabranch.lang import (
 if TYPE_CHECKING:
     from anabranch.compiler import check as check
     from anabranch.compiler import compile as compile
+    from anabranch.drivers.callers import Stopped as Stopped
     from anabranch.engines.embedded import run as run
     from anabranch.frontend.diagnostics import CompileError as CompileError
     from anabranch.frontend.diagnostics import Diagnostic as Diagnostic
@@ -71,6 +76,7 @@ _LAZY: dict[str, str] = {
     "CompileError": "anabranch.frontend.diagnostics",
     "Diagnostic": "anabranch.frontend.diagnostics",
     "Graph": "anabranch.graph.nodes",
+    "Stopped": "anabranch.drivers.callers",
     "check": "anabranch.compiler",
     "compile": "anabranch.compiler",
     "run": "anabranch.engines.embedded",

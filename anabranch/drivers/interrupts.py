@@ -10,6 +10,7 @@ of a state, however long that takes; the user's code is left at the first instru
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # the enums of `signal` cost more than a short call
 import signal
 import sys
 import threading
@@ -38,10 +39,10 @@ class HoldBack:
 
     def __enter__(self) -> HoldBack:
         if threading.current_thread() is threading.main_thread():
-            previous = signal.getsignal(signal.SIGINT)
+            previous = _signal.getsignal(signal.SIGINT)
             if callable(previous):  # else the process ignores it, or has a handler that is not Python's
                 self._previous = previous
-                signal.signal(signal.SIGINT, self._handle)
+                _signal.signal(signal.SIGINT, self._handle)
         return self
 
     def __exit__(
@@ -50,7 +51,7 @@ class HoldBack:
         if self._previous is None:
             return
         previous = self._previous
-        signal.signal(signal.SIGINT, previous)
+        _signal.signal(signal.SIGINT, previous)
         self._previous = None  # only now: until then an interrupt may come and be held back
         self._look_away()
         if self._came and error is None:

@@ -16,11 +16,11 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from queue import SimpleQueue
 from time import perf_counter
 from typing import Any
 
+from anabranch.drivers.callers import Gate, Stop, Stopped, Waiter
 from anabranch.drivers.interrupts import HoldBack
 from anabranch.lang.entry import add_note
 from anabranch.runtime.coordinator import Coordinator
@@ -50,33 +50,6 @@ log = logging.getLogger(__name__)
 Watch = Callable[[float], None]
 PULSE = 0.1  # seconds between two looks at what cannot wake a waiting thread
 HEADROOM = 150  # frames of the stack
-
-
-class Stopped(RuntimeError):
-    """The app has been stopped, or its engine has broken: it takes no more requests."""
-
-
-@dataclass(slots=True)
-class Waiter:
-    """A caller that waits for its request of so many rows."""
-
-    rows: int
-    answered: threading.Event = field(default_factory=threading.Event)
-    outcome: Outcome | None = None  # None if the state was granted, or the request withdrawn
-    withdrawn: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """Ends the thread of a worker."""
-
-
-@dataclass(frozen=True, slots=True)
-class Gate:
-    """How much may wait or run at once, and how many rows a request has at most that runs on its caller's thread."""
-
-    rows: int = 1_000_000
-    inline_rows: int = 64
 
 
 class Threads:

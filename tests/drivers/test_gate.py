@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from anabranch.drivers.threads import Gate, Stopped
+from anabranch.drivers.callers import Gate, Stopped
 from anabranch.engines.embedded import App
 from anabranch.runtime.messages import Reply, Submit
 from tests.engines.embedded.shop import Shop

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import anabranch as ab
-from anabranch.drivers.threads import Gate, Stopped
+from anabranch.drivers.callers import Gate, Stopped
 from anabranch.engines.embedded import App
 from anabranch.runtime.backlog import Limits
 

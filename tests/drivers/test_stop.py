@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from anabranch.drivers.threads import Stopped
+from anabranch.drivers.callers import Stopped
 from anabranch.engines.embedded import App
 from tests.engines.embedded.shop import Shop
 

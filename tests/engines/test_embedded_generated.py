@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 import anabranch as ab
-from anabranch.drivers.threads import Gate
+from anabranch.drivers.callers import Gate
 from anabranch.engines.embedded import App
 from anabranch.graph.nodes import State
 from anabranch.lang.distribution import Distribution

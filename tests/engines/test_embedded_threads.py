@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import anabranch as ab
-from anabranch.drivers.threads import Gate
+from anabranch.drivers.callers import Gate
 from anabranch.engines.embedded import App
 from anabranch.lang.marks import same_state
 from anabranch.runtime.backlog import Limits

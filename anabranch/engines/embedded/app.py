@@ -13,7 +13,8 @@ from types import MappingProxyType, TracebackType
 from typing import Any
 
 from anabranch.compiler import compile
-from anabranch.drivers.threads import Gate, Threads
+from anabranch.drivers.callers import Gate
+from anabranch.drivers.threads import Threads
 from anabranch.engines.embedded.explain import Explanation, explain
 from anabranch.engines.embedded.history import History, Recorder
 from anabranch.engines.embedded.metrics import Meter, Metrics

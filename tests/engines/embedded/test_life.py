@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import anabranch as ab
-from anabranch.drivers.threads import Stopped
+from anabranch.drivers.callers import Stopped
 from tests.engines.embedded.shop import OutOfStock, Shop
 
 ROOT = Path(__file__).parents[3]

@@ -1,0 +1,35 @@
+"""Those who wait for an answer, and how many of them there may be."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+from anabranch.runtime.messages import Outcome
+
+
+class Stopped(RuntimeError):
+    """The app has been stopped, or its engine has broken: it takes no more requests."""
+
+
+@dataclass(slots=True)
+class Waiter:
+    """A caller that waits for its request of so many rows."""
+
+    rows: int
+    answered: threading.Event = field(default_factory=threading.Event)
+    outcome: Outcome | None = None  # None if the state was granted, or the request withdrawn
+    withdrawn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Ends the thread of a worker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """How much may wait or run at once, and how many rows a request has at most that runs on its caller's thread."""
+
+    rows: int = 1_000_000
+    inline_rows: int = 64
