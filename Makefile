@@ -6,7 +6,7 @@ VENV ?= .venv
 PYTHON ?=
 CANDIDATES := python3.13 python3.12 python3.11 python3
 GOLDEN ?= tests/golden
-SOAK ?= --programs 20000 --seeds 20000 --minutes 10
+SOAK ?= --programs 3000 --seeds 20000 --minutes 10
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-input --disable-pip-version-check -c constraints.txt
 

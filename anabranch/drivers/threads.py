@@ -134,8 +134,16 @@ class Threads:
         if stuck and self._broken is None:
             raise Stopped(f"{_where(stuck[0])} after {patience:g} s; what was not answered is not in the state")
 
+    @property
+    def closed(self) -> bool:
+        """Does it take no more requests?"""
+        return self._closed or self._broken is not None
+
     def progress(self) -> float:
         """How much of the epoch in flight is done."""
+        leader = self._coordinator.leader
+        if leader is not None:  # a fused run is the work of one
+            return self._workers[leader].progress
         return sum(worker.progress for worker in self._workers) / len(self._workers)
 
     # -- waiting: Ctrl-C is held back throughout, and let go where nothing can break --------------------------------

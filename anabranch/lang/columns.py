@@ -252,7 +252,9 @@ def _in_kind(data: Any, table: pa.Table | None) -> Any:
     """A data frame in, a data frame out; all else with an Arrow stream gets an Arrow table."""
     library = _library(data)
     if table is not None and library == "pandas":
-        return table.to_pandas(integer_object_nulls=True)  # not as float, which rounds
+        frame = table.to_pandas(integer_object_nulls=True)  # not as float, which rounds
+        frame.index = data.index  # so that results can be assigned to the rows they belong to
+        return frame
     if table is not None and library == "polars":
         return sys.modules["polars"].from_arrow(table)
     return table

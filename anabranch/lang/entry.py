@@ -100,7 +100,7 @@ class Entry:
         """
         refuse_on_error(on_error)
         if is_stream(data):
-            results = [self.many(batch) for batch in data]
+            results = each_batch(self.many, data)
             return None if self.spec.result == NONE else results
         spec = self.spec
         batch = read_batch(spec, data)
@@ -154,6 +154,19 @@ def not_yet_on_entries(entry: str, name: str) -> AttributeError:
 def refuse_on_error(on_error: str) -> None:
     if on_error != "raise":
         raise NotImplementedError(f"on_error={on_error!r} is reserved: not yet available; leave it out")
+
+
+def each_batch(many: Callable[[Any], Any], batches: Iterable[Any]) -> list[Any]:
+    """The results of an iterator of batches, one request each; what cuts it short says how many took effect."""
+    results: list[Any] = []
+    try:
+        for batch in batches:
+            results.append(many(batch))
+    except BaseException as error:
+        before = f"{len(results)} before it took effect" if results else "nothing before it"
+        add_note(error, f"in batch {len(results)} of an iterator: {before}")
+        raise
+    return results
 
 
 def add_note(error: BaseException, note: str) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import anabranch as ab
+from anabranch.engines.sequential import SequentialApp
 from anabranch.lang.annotations import parse
 from anabranch.lang.columns import arrow_array, arrow_type, from_arrow
 from anabranch.lang.values import coerce, same_value
@@ -223,3 +224,32 @@ def test_what_is_reserved_on_entries_says_not_yet() -> None:
         see.many([("a",)], on_error="reject")
     with pytest.raises(AttributeError, match="no attribute 'batch'"):
         _ = see.batch
+
+
+class Halves(ab.Program):
+    seen: ab.Partitioned[ab.Table[int, int]] = ab.Table(default=0)
+
+    def half(self, n: int) -> int:
+        if n % 2:
+            raise ValueError("odd", n)
+        self.seen[n] += 1
+        return n // 2
+
+
+def test_an_iterator_that_is_cut_short_says_how_many_batches_took_effect() -> None:
+    with ab.run(Halves(), workers=2) as app:
+        for target in (Halves(), app, SequentialApp(Halves())):
+            with pytest.raises(ValueError, match="odd") as caught:
+                target.half.many(iter([[(2,)], [(4,)], [(6,), (7,)], [(8,)]]))
+            assert caught.value.__notes__[0].startswith("in entry 'half', row 1")
+            assert caught.value.__notes__[1] == "in batch 2 of an iterator: 2 before it took effect"
+            assert target.half(8) == 4
+        assert dict(app.state.seen.scan()) == {2: 1, 4: 1, 8: 1}
+
+
+def test_a_pandas_result_belongs_to_the_rows_that_were_given() -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = pandas.DataFrame({"n": [1, 2, 4, 6]})
+    even = frame[frame.n % 2 == 0].copy()
+    even["half"] = Halves().half.many(even)["result"]
+    assert even["half"].to_dict() == {1: 1, 2: 2, 3: 3}

@@ -36,6 +36,9 @@ def run_chunk(first: int) -> tuple[Counter[str], list[str]]:
                 counts["on worker threads too"] += 1
             with loaded(generated.source) as program:
                 graph = ab.compile(program)
+        except ab.CompileError:
+            counts["programs refused, with a type to be annotated"] += 1
+            continue
         except Exception as error:
             told = str(error).splitlines()[0] if str(error) else ""
             failures.append(f"seed {seed}: {type(error).__name__}: {told}")

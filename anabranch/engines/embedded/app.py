@@ -6,6 +6,7 @@ at all; a call sees every request that was answered before it began.
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Mapping
 from time import perf_counter
@@ -26,7 +27,7 @@ from anabranch.kernels import PythonCode
 from anabranch.lang import Program
 from anabranch.lang.binding import Refused, bind_call
 from anabranch.lang.columns import is_stream, read_batch
-from anabranch.lang.entry import not_yet_on_entries, refuse_on_error
+from anabranch.lang.entry import each_batch, not_yet_on_entries, refuse_on_error
 from anabranch.lang.spec import EntrySpec, describe
 from anabranch.lang.types import NONE
 from anabranch.runtime.backlog import Backlog, Limits
@@ -65,8 +66,8 @@ def run(
     if checkpoint is not None:
         raise NotImplementedError("checkpoint= is reserved: not yet available; leave it out, state lives in memory")
     if not isinstance(program, Program):
-        shown = f"{program.__name__}()" if isinstance(program, type) else repr(program)
-        raise TypeError(f"ab.run takes an object of a program class, got {program!r}: write ab.run({shown})")
+        shown = f": write ab.run({program.__name__}())" if isinstance(program, type) else ""
+        raise TypeError(f"ab.run takes an object of a program class, got {program!r}{shown}")
     if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool) or workers < 1):
         raise ValueError(f"workers is a number of threads, at least 1, got {workers!r}: write ab.run(..., workers=2)")
     return App(program, workers or os.cpu_count() or 1, history)
@@ -121,7 +122,8 @@ class App:
         return sorted({*super().__dir__(), *self.entries})
 
     def __repr__(self) -> str:
-        return f"<app {self._graph.name}, {self._meter.workers} workers, version {self.version}>"
+        stopped = ", stopped" if self._driver.closed else ""
+        return f"<app {self._graph.name}, {self._meter.workers} workers, version {self.version}{stopped}>"
 
     def __enter__(self) -> App:
         return self
@@ -148,7 +150,7 @@ class App:
     def metrics(self) -> Metrics:
         """Rows, epochs, stages, latencies, busy shares and state sizes so far."""
         with self._driver.hold():
-            return self._meter.read(self._driver.busy, self.state.sizes())
+            return self._meter.read(self._driver.busy, self.state._sizes())
 
     def explain(self) -> Explanation:
         """How each entry runs: its tasks, their stages and tier, straight or winding, and why."""
@@ -183,6 +185,8 @@ class AppEntry:
     def __init__(self, app: App, spec: EntrySpec) -> None:
         self._app, self._spec = app, spec
         self.__name__, self.__doc__ = spec.name, spec.function.__doc__
+        signature = inspect.signature(spec.function)
+        self.__signature__ = signature.replace(parameters=list(signature.parameters.values())[1:])
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -204,7 +208,7 @@ class AppEntry:
         """
         refuse_on_error(on_error)
         if is_stream(data):
-            results = [self.many(batch) for batch in data]
+            results = each_batch(self.many, data)
             return None if self._spec.result == NONE else results
         batch = read_batch(self._spec, data)
         return batch.results(self._app._request(self._spec, batch.rows, True))

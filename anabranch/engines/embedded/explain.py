@@ -37,7 +37,7 @@ class EntryExplained:
     tasks: tuple[TaskExplained, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
     """`str` for a terminal, `to_dict` for JSON, a picture of the graph in notebooks."""
 
@@ -47,11 +47,14 @@ class Explanation:
     def __str__(self) -> str:
         lines = [self.graph.draw(), ""]
         for entry in self.entries:
-            how = f"straight, {_count(entry.stages, 'stage')}" if entry.winding is None else "winding, runs whole"
+            how = f"straight, {_count(entry.stages, 'stage')}" if entry.winding is None else "winding, runs row by row"
             why = "" if entry.winding is None else f": {entry.winding}"
             lines.append(f"{entry.name}: {how}{why}")
             lines += [f"  {_line(task)}" for task in entry.tasks]
         return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def to_dict(self) -> dict[str, Any]:
         entries = {

@@ -34,7 +34,7 @@ class Numbered:
     inputs: tuple[tuple[Any, ...], ...] | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class History:
     """The requests in the order in which they took effect, and the instance of every bucket.
 
@@ -47,6 +47,11 @@ class History:
     complete: bool
     graph: Graph
 
+    def __repr__(self) -> str:
+        rows = sum(r.rows for r in self.requests)
+        kept = "with all inputs" if self.complete else "not to be replayed"
+        return f"<history of {self.graph.name}: {len(self.requests):,} requests, {rows:,} rows, {kept}>"
+
     def replay(self, program: Program) -> tuple[SequentialApp, list[list[Any] | BaseException]]:
         """Repeat it one row after the other: the app, and for every request its results or what it raised.
 
@@ -55,11 +60,10 @@ class History:
         if type(program) is not self.graph.program:
             name = self.graph.name
             raise TypeError(f"this is the history of a {name}, got {program!r}: write history.replay({name}(...))")
+        if any(r.inputs is None for r in self.requests) or (not self.complete and not self.requests):
+            raise ValueError("the history has no inputs to replay: start the app with ab.run(..., history=True)")
         if not self.complete:
-            raise ValueError(
-                f"the history holds {len(self.requests)} requests and not all inputs: it can be replayed "
-                "if the app was started with ab.run(..., history=True) and nothing was loaded"
-            )
+            raise ValueError("state was loaded by hand, which no request can repeat: replay an app that loads nothing")
         app = SequentialApp(program, self.instances, self.assignment.__getitem__, graph=self.graph)
         answers: list[list[Any] | BaseException] = []
         for request in self.requests:

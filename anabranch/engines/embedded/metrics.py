@@ -25,6 +25,9 @@ class Latency:
     p99: float
     max: float
 
+    def __str__(self) -> str:
+        return f"p50 {_time(self.p50)}, p90 {_time(self.p90)}, p99 {_time(self.p99)}"
+
 
 @dataclass(frozen=True, slots=True)
 class EntryMetrics:
@@ -33,19 +36,30 @@ class EntryMetrics:
     rows: int
     latency: Latency | None
 
+    def __str__(self) -> str:
+        failed = f", {self.failed:,} failed" if self.failed else ""
+        times = self.latency or "no latency yet"
+        return f"{_count(self.requests, 'request')}{failed}, {_count(self.rows, 'row')}, {times}"
+
 
 @dataclass(frozen=True, slots=True)
 class TaskMetrics:
-    """`busy` is the share of all busy time."""
+    """`share` is that of the work of all tasks."""
 
     rows: int
     seconds: float
-    busy: float
+    share: float
+
+    def __str__(self) -> str:
+        return f"{_count(self.rows, 'row')}, {_time(self.seconds)}, {self.share:.0%} of the work"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Metrics:
-    """`workers` is the share of the app's time in which each was busy; `states` are bytes, estimated."""
+    """`workers` is the share of the app's time in which each was busy; `states` are bytes, estimated.
+
+    Times are wall time: a thread that waits for another one's turn of the interpreter is busy.
+    """
 
     seconds: float
     rows: int
@@ -61,19 +75,20 @@ class Metrics:
         """For JSON."""
         return dataclasses.asdict(self)
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
         busy = ", ".join(f"{share:.0%}" for share in self.workers)
         lines = [
-            f"{self.rows:,} rows in {self.requests:,} requests, {self.epochs:,} epochs, {self.stages:,} stages, "
+            f"{_count(self.rows, 'row')} in {_count(self.requests, 'request')}, {_count(self.epochs, 'epoch')}, "
+            f"{_count(self.stages, 'stage')}, "
             f"{self.seconds:.1f} s; workers busy {busy}"
         ]
         for name, entry in self.entries.items():
-            times = entry.latency
-            shown = f"p50 {_ms(times.p50)}, p90 {_ms(times.p90)}, p99 {_ms(times.p99)}" if times else "no latency yet"
-            failed = f", {entry.failed:,} failed" if entry.failed else ""
-            lines.append(f"  entry {name}: {entry.requests:,} requests{failed}, {entry.rows:,} rows, {shown}")
+            lines.append(f"  entry {name}: {entry}")
         for name, task in self.tasks.items():
-            lines.append(f"  task {name}: {task.rows:,} rows, {task.seconds:.2f} s, {task.busy:.0%} of the work")
+            lines.append(f"  task {name}: {task}")
         for name, size in self.states.items():
             lines.append(f"  state {name}: {size:,} bytes")
         return "\n".join(lines)
@@ -180,5 +195,13 @@ def _percentiles(seconds: list[float]) -> Latency | None:
     return Latency(p50, p90, p99, seconds[-1])
 
 
-def _ms(seconds: float) -> str:
-    return f"{seconds * 1e3:.3g} ms"
+def _time(seconds: float) -> str:
+    """
+    >>> _time(0.00123), _time(12.3456)
+    ('1.23 ms', '12.3 s')
+    """
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

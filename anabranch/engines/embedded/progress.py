@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import perf_counter
 
 ROWS = 2_000  # shorter batches are not worth a bar
@@ -29,14 +29,16 @@ def progress(entry: str, rows: int) -> Iterator[Callable[[float], None] | None]:
         nonlocal shown
         if not shown and perf_counter() - start > PATIENCE:
             shown = True  # first: Ctrl-C in the middle of the start must not leave half a bar
-            bar.start()
+            with suppress(OSError):  # the terminal is gone; the batch goes on
+                bar.start()
         bar.update(task, completed=round(share * rows))
 
     try:
         yield watch
     finally:
         if shown:
-            bar.stop()
+            with suppress(OSError):
+                bar.stop()
 
 
 def _is_terminal() -> bool:

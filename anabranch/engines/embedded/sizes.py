@@ -12,7 +12,7 @@ import numpy as np
 from anabranch.lang import Matrix
 from anabranch.lang.marks import is_builtin
 
-SAMPLE = 100
+SAMPLE = 32
 DEPTH = 8  # what is nested deeper is not counted: an own type may hold itself
 
 

@@ -63,7 +63,10 @@ class States:
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self._views})
 
-    def sizes(self) -> dict[str, int]:
+    def __repr__(self) -> str:
+        return f"<states {', '.join(self._views) or 'none'}>"
+
+    def _sizes(self) -> dict[str, int]:
         """Bytes by state; for whoever holds the state already."""
         return {name: view._size() for name, view in self._views.items()}
 
@@ -103,8 +106,12 @@ class StateView:
 
     def copy(self) -> Any:
         """The state as one object of its type, read-only: the union of its parts, or the merge of its instances."""
+        partial = self._state.distribution is Distribution.PARTIAL
         with self._driver.hold():
-            return freeze_state(self._together())
+            parts = [copy_state(part) for part in self._parts] if partial else self._parts
+            whole = None if partial else self._together(parts)
+        # A merge may be the user's code: it does not hold up the app, and Ctrl-C ends it.
+        return freeze_state(self._together(parts) if partial else whole)
 
     def instances(self) -> list[Any]:
         """What each instance holds, by number, read-only."""
@@ -158,6 +165,10 @@ class StateView:
     def __setattr__(self, name: str, value: Any) -> None:
         raise FrozenAttribute(f"app.state.{self._state.name}.{name} cannot be set: {self._instead}")
 
+    def __dir__(self) -> list[str]:
+        reads = {n for n in dir(self._state.cls) if getattr(getattr(self._state.cls, n), MARK, None) == "reads"}
+        return sorted({*super().__dir__(), *reads})
+
     def __repr__(self) -> str:
         return f"<state {self._state.name}: {self._state.distribution.value}[{self._state.type}]>"
 
@@ -208,7 +219,7 @@ class StateView:
         ours = self._merge in (None, merges.add, merges.mean, merges.largest, merges.smallest)
         if ours or not stored or len(self._parts) == 1:
             return
-        whole = dict(self._together()._cells())
+        whole = dict(self._together(self._parts)._cells())
         for key, value in stored.items():
             if key not in whole or not same_value(whole[key], value):
                 raise TypeError(
@@ -222,8 +233,8 @@ class StateView:
     def _parts(self) -> list[Any]:
         return self._memory.parts[self._state.name]
 
-    def _together(self) -> Any:
-        return together(self._state, self._parts, self._memory.owner, self._merge)
+    def _together(self, parts: list[Any]) -> Any:
+        return together(self._state, parts, self._memory.owner, self._merge)
 
     @property
     def _instead(self) -> str:

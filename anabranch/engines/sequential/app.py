@@ -20,7 +20,7 @@ from anabranch.graph.verify import BrokenGraph
 from anabranch.lang import Program
 from anabranch.lang.binding import Refused, bind_call
 from anabranch.lang.columns import is_stream, read_batch
-from anabranch.lang.entry import add_note, checked_result, not_yet_on_entries, refuse_on_error, request_note
+from anabranch.lang.entry import add_note, checked_result, each_batch, not_yet_on_entries, refuse_on_error, request_note
 from anabranch.lang.keys import BUCKETS, bucket
 from anabranch.lang.spec import EntrySpec, describe
 from anabranch.lang.types import NONE
@@ -165,7 +165,7 @@ class SequentialEntry:
     def many(self, data: Any, *, on_error: str = "raise") -> Any:
         refuse_on_error(on_error)
         if is_stream(data):
-            results = [self.many(batch) for batch in data]
+            results = each_batch(self.many, data)
             return None if self._spec.result == NONE else results
         batch = read_batch(self._spec, data)
         return batch.results(self._app.request(self._entry, self._spec, list(batch.rows)))

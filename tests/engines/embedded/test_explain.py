@@ -45,7 +45,7 @@ def test_the_text_shows_the_graph_and_every_task() -> None:
         lines = text.splitlines()
         assert "supply: straight, 1 stage" in lines
         assert "reward: straight, 2 stages" in lines
-        assert "buy: winding, runs whole: it comes back to sku after it was at user" in lines
+        assert "buy: winding, runs row by row: it comes back to sku after it was at user" in lines
         for task in ab.compile(Shop).tasks:
             assert sum(line.startswith(f"  {task.name}: ") for line in lines) == 1
         assert any(line.startswith("  sold.1: stage 0, everywhere; reads sales; tier python (") for line in lines)

@@ -118,9 +118,7 @@ def test_without_inputs_the_last_are_kept() -> None:
         assert not history.complete and all(r.inputs is None for r in history.requests)
         assert (history.requests[0].sequence, history.requests[-1].sequence) == (105, 100 + KEPT + 4)
         consecutive(history)
-        with pytest.raises(
-            ValueError, match="the history holds 1000 requests and not all inputs: it can be replayed if"
-        ):
+        with pytest.raises(ValueError, match="has no inputs to replay: start the app with"):
             history.replay(Shop())
 
 
@@ -145,7 +143,7 @@ def test_what_was_loaded_cannot_be_replayed() -> None:
         app.state.stock.load([("a", 5)])
         history = app.history()
         assert not history.complete and [r.inputs for r in history.requests] == [(("a", 1),)]
-        with pytest.raises(ValueError, match=r"not all inputs: it can be replayed .* and nothing was loaded"):
+        with pytest.raises(ValueError, match="state was loaded by hand, which no request can repeat"):
             history.replay(Shop())
 
 

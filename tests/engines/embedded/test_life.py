@@ -65,7 +65,7 @@ def test_after_stop_all_but_the_past_is_refused() -> None:
             call()
     with pytest.raises(ab.BadInput, match="expected int"):
         app.supply("a", "x")
-    assert (app.version, repr(app)) == (1, "<app Shop, 2 workers, version 1>")
+    assert (app.version, repr(app)) == (1, "<app Shop, 2 workers, version 1, stopped>")
     assert len(app.explain().entries) == len(app.entries)
     app.stop()
 

@@ -57,7 +57,7 @@ def test_numbers_add_up(workers: int) -> None:
         assert {"supply.1": 500, "reward.1": 100, "reward.2": 100, "buy": 80}.items() <= rows.items()
         assert (rows["basket.1"], rows["basket.3"], rows["sold.1"], rows["sold.2"]) == (1, 3, workers, 1)
         assert rows["pay_in.1"] >= 10 + 100 + 1  # more where a failed batch runs again to say how it failed
-        assert sum(task.busy for task in metrics.tasks.values()) == pytest.approx(1.0)
+        assert sum(task.share for task in metrics.tasks.values()) == pytest.approx(1.0)
         assert len(metrics.workers) == workers and all(0 <= share <= 1 for share in metrics.workers)
         assert sum(task.seconds for task in metrics.tasks.values()) <= metrics.seconds * sum(metrics.workers) * 1.01
 

@@ -24,8 +24,7 @@ import anabranch as ab
 from anabranch.engines.embedded import progress
 from tests.engines.embedded.shop import Shop
 
-progress.PATIENCE = 0.2
-rows, seconds = int(sys.argv[1]), float(sys.argv[2])
+rows, seconds, progress.PATIENCE = int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
 app = ab.run(Shop(), workers=2)
 print("go", flush=True)
 try:
@@ -38,10 +37,16 @@ app.stop()
 HIDE, SHOW, ERASE = "\x1b[?25l", "\x1b[?25h", "\x1b[2K"
 
 
-def on_terminal(rows: int, seconds: float, interrupt_after: float | None = None) -> tuple[str, str]:
-    """What a batch prints on stdout, a pipe, and on stderr, a terminal."""
+def on_terminal(
+    rows: int,
+    seconds: float,
+    patience: float = 0.2,
+    interrupt_after: float | None = None,
+    hang_up: bool = False,
+) -> tuple[str, str]:
+    """What a batch prints on stdout, a pipe, and on stderr, a terminal, which may hang up when it sees a bar."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-c", BATCH, str(rows), str(seconds)]
+    command = [sys.executable, "-c", BATCH, str(rows), str(seconds), str(patience)]
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "30"}
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=theirs, env=environment) as child:
         os.close(theirs)
@@ -59,6 +64,8 @@ def on_terminal(rows: int, seconds: float, interrupt_after: float | None = None)
                 except OSError:  # the other side is closed
                     break
                 shown += got
+                if hang_up:
+                    break
         os.close(ours)
         printed = child.stdout.read()
         assert child.wait(5) == 0
@@ -87,12 +94,17 @@ def test_ctrl_c_takes_the_bar_away() -> None:
 
 @pytest.mark.parametrize(("rows", "seconds"), [(2_000, 0.0), (300, 0.002)])
 def test_short_batches_show_nothing(rows: int, seconds: float) -> None:
-    assert on_terminal(rows, seconds) == (f"{rows}\n", "")
+    assert on_terminal(rows, seconds, 0.2 if rows < 2_000 else 10.0) == (f"{rows}\n", "")
+
+
+def test_a_batch_does_not_need_the_terminal_it_started_on() -> None:
+    printed, shown = on_terminal(2_000, 0.0004, hang_up=True)
+    assert printed == "2000\n" and HIDE in shown
 
 
 def test_without_a_terminal_nothing_is_printed() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", BATCH, "2000", "0.0003"], cwd=ROOT, capture_output=True, text=True, timeout=20
+        [sys.executable, "-c", BATCH, "2000", "0.0003", "0.1"], cwd=ROOT, capture_output=True, text=True, timeout=20
     )
     assert (done.stdout, done.stderr, done.returncode) == ("go\n2000\n", "", 0)
 
