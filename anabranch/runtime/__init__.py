@@ -1,6 +1,7 @@
 """Worker and coordinator as pure machines: `handle(event) -> [command]`, no input/output, clock, thread or randomness.
 
-What runs them is in `drivers`, and in the tests a simulator that delays, drops, repeats and crashes.
+What runs them is in `drivers`, and in the tests a simulator that delays, drops, repeats and crashes. What runs inside a
+task is the user's, and is given to the machines as code; to name the user's line, code may read its source.
 
     routing      bucket -> instance -> worker
     plan         which tasks of which entries share a stage
