@@ -99,8 +99,11 @@ class Threads:
             return waiter.outcome
 
     @contextmanager
-    def hold(self, writes: bool = False) -> Iterator[None]:
-        """All state is the caller's inside the block; with `writes` it makes a new version, unless it raises."""
+    def hold(self, writes: bool = False) -> Iterator[HoldBack]:
+        """All state is the caller's inside the block; with `writes` it makes a new version, unless it raises.
+
+        Ctrl-C waits for the end of the block, or until the block relents.
+        """
         self._refuse_from_within()
         with HoldBack() as interrupts:
             with self._locked(interrupts):
@@ -110,7 +113,7 @@ class Threads:
                 self._wait(waiter, number, interrupts, None)
             wrote = False
             try:
-                yield
+                yield interrupts
                 wrote = writes
             finally:
                 self._tell_coordinator(Release(number, wrote))

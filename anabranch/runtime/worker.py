@@ -44,7 +44,7 @@ from anabranch.runtime.rows import Made, Runner
 class Pace:
     """How many rows run between two looks at what has arrived, and go in one message at most."""
 
-    slice: int = 256
+    slice: int = 32
     parcel: int = 4096
 
 

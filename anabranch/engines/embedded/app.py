@@ -114,7 +114,7 @@ class App:
         raise AttributeError(f"the app has no attribute or entry {name!r}: entries are {', '.join(entries)}")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in self.__dict__ or name in self.__dict__.get("entries", {}):
+        if name in self.__dict__ or hasattr(type(self), name) or name in self.__dict__.get("entries", {}):
             raise AttributeError(f"app.{name} cannot be set")
         super().__setattr__(name, value)
 

@@ -189,10 +189,11 @@ class StateView:
             raise BadInput(f"{state.name} is a {state.type}: expected one row, got {len(rows)}", entry=name)
         instances = range(self._memory.routing.instances)
         done = 0
-        with self._driver.hold(writes=True):
+        with self._driver.hold(writes=True) as interrupts:
             self._memory.open(instances, LOADING)
             try:
                 for row in rows:
+                    interrupts.relent()
                     self._store(*stored_in(state, row))
                     done += 1
                 self._check_merge(dict(stored_in(state, row) for row in rows))
