@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,6 +32,12 @@ settings.register_profile(
 settings.load_profile("default")
 
 Golden = Callable[[str | Path, str], None]
+
+
+def pytest_configure() -> None:
+    """What a shell starts in the background ignores SIGINT, and so would all it starts: tests of Ctrl-C need it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

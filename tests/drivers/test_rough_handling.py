@@ -105,14 +105,6 @@ def aside(act: Callable[[], Any], patience: float = 10.0) -> Any:
     return found[0]
 
 
-@pytest.fixture(autouse=True)
-def ctrl_c() -> Iterator[None]:
-    """A process that a shell started in the background ignores SIGINT: here it does not."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.fixture
 def app() -> Iterator[App]:
     with ab.run(Rough(), workers=2) as app:

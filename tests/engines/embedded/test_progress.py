@@ -19,14 +19,12 @@ from anabranch.engines.embedded.progress import progress
 
 ROOT = Path(__file__).parents[3]
 BATCH = """
-import signal
 import sys
 import anabranch as ab
 from anabranch.engines.embedded import progress
 from tests.engines.embedded.shop import Shop
 
 rows, seconds, progress.PATIENCE = int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
-signal.signal(signal.SIGINT, signal.default_int_handler)  # also where this was started in the background
 app = ab.run(Shop(), workers=2)
 print("go", flush=True)
 try:
