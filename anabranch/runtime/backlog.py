@@ -79,9 +79,7 @@ class Backlog:
             return Chosen(self._joined(head, lambda chosen, item: self._fuses(item)), None)
         plan = self._plan([head])
         assert plan is not None, f"{head.request.entry} is straight and has no stages"
-        waiting = self._joined(
-            head, lambda chosen, item: not self._fuses(item) and self._plan([*chosen, item]) is not None
-        )
+        waiting = self._joined(head, self._stays_straight)
         return Chosen(waiting, self._plan(waiting))
 
     def _joined(self, head: Waiting, may_join: Callable[[Sequence[Waiting], Waiting], bool]) -> tuple[Waiting, ...]:
