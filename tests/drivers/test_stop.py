@@ -19,14 +19,21 @@ TIMEOUT = 10.0
 
 
 class Calls:
-    """Calls in threads of their own, and how each ended."""
+    """Calls in threads of their own, the first of which runs before the others begin, and how each ended."""
 
-    def __init__(self, *functions: Callable[[], Any]) -> None:
+    def __init__(self, app: App, *functions: Callable[[], Any]) -> None:
         self.outcomes: list[Any] = []
         self.threads = [threading.Thread(target=self._call, args=(f,), daemon=True) for f in functions]
-        for thread in self.threads:
+        self.threads[0].start()
+        end = time.monotonic() + TIMEOUT
+        while not app._coordinator.running:
+            assert time.monotonic() < end, "the first call does not begin"
+            time.sleep(0.001)
+        for thread in self.threads[1:]:
             thread.start()
-        time.sleep(0.1)
+        while len(app._driver._waiters) < len(functions) and app._coordinator.running:
+            assert time.monotonic() < end, "a call does not arrive"
+            time.sleep(0.001)
 
     def _call(self, function: Callable[[], Any]) -> None:
         try:
@@ -48,7 +55,7 @@ def rows(n: int, seconds: float) -> dict[str, list[Any]]:
 
 def test_stop_waits_for_what_runs() -> None:
     app = App(Shop(), 2)
-    calls = Calls(lambda: app.slow.many(rows(100, 0.005)), lambda: app.pay_in(1, 1))
+    calls = Calls(app, lambda: app.slow.many(rows(100, 0.005)), lambda: app.pay_in(1, 1))
     app.stop()
     assert not any(isinstance(outcome, BaseException) for outcome in calls.all())
 
@@ -57,7 +64,7 @@ def test_stop_waits_for_what_runs() -> None:
 def test_a_stop_without_patience_tells_those_who_wait(size: int) -> None:
     """100 rows are one slice for each worker, 1000 are several: a worker leaves between two."""
     app = App(Shop(), 2)
-    calls = Calls(lambda: app.slow.many(rows(size, 0.01)), lambda: app.pay_in.many([(1, 1)] * 100))
+    calls = Calls(app, lambda: app.slow.many(rows(size, 0.01)), lambda: app.pay_in.many([(1, 1)] * 100))
     start = time.monotonic()
     with contextlib.suppress(Stopped):
         app._driver.stop(patience=0.2)
@@ -68,7 +75,7 @@ def test_a_stop_without_patience_tells_those_who_wait(size: int) -> None:
 
 def test_a_stop_during_an_endless_row_says_where() -> None:
     app = App(Shop(), 2)
-    calls = Calls(lambda: app.slow.many(rows(100, 1.0)))
+    calls = Calls(app, lambda: app.slow.many(rows(100, 1.0)))
     with pytest.raises(Stopped, match=r"anabranch-worker-\d is still in user code at .*shop.py:\d+ after 0.1 s"):
         app._driver.stop(patience=0.1)
     assert [type(outcome) for outcome in calls.all()] == [Stopped]
@@ -85,7 +92,7 @@ def test_an_engine_that_breaks_tells_everybody(where: str, caplog: pytest.LogCap
         raise Mistake("ours")
 
     app = App(Shop(), 2)
-    slow = Calls(lambda: app.slow.many(rows(300, 0.001)), *[lambda: app.pay_in.many([(1, 1)] * 100)] * 3)
+    slow = Calls(app, lambda: app.slow.many(rows(1000, 0.001)), *[lambda: app.pay_in.many([(1, 1)] * 100)] * 3)
     match where:
         case "worker":
             app._driver._workers[1].handle = fail
