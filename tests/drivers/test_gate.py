@@ -13,16 +13,15 @@ import pytest
 from anabranch.drivers.callers import Gate, Stopped
 from anabranch.engines.embedded import App
 from anabranch.runtime.messages import Reply, Submit
+from tests.engines.embedded.doors import TIMEOUT, House, closed_door, wait_until
 from tests.engines.embedded.shop import Shop
-
-TIMEOUT = 20.0
 
 
 class Admitted:
-    """The rows that the coordinator has and has not answered, and the most there ever were."""
+    """The rows that the coordinator has and has not answered, the most there ever were, and how many requests."""
 
     def __init__(self, app: App) -> None:
-        self.now = self.most = 0
+        self.now = self.most = self.count = 0
         self.requests: dict[int, int] = {}
         self._handle = app._coordinator.handle
         app._coordinator.handle = self.handle  # type: ignore[method-assign]
@@ -30,6 +29,7 @@ class Admitted:
     def handle(self, event: Any) -> Any:
         if isinstance(event, Submit):
             self.requests[event.request.number] = len(event.request.rows)
+            self.count += 1
             self.now += len(event.request.rows)
             self.most = max(self.most, self.now)
         commands = self._handle(event)
@@ -96,47 +96,66 @@ def test_failures_give_their_room_back() -> None:
 
 @pytest.mark.parametrize("size", [95, 300])
 def test_a_large_request_does_not_starve_behind_small_ones(size: int) -> None:
-    """Requests come in in their order, more or less: while one waits, each other caller may pass it a few times."""
-    with running(100) as (app, _):
+    """Requests come in in their order: while one waits, only those pass that came before it, one of each caller."""
+    with running(100) as (app, admitted):
         big_is_in = threading.Event()
         passed = [0] * 8
+        began: list[int] = []
+        wait_for_room = app._driver._wait_for_room
+
+        def overtaken() -> int:
+            return admitted.count - began[0] if began else 0
+
+        def counted(rows: int, interrupts: Any) -> None:
+            """The engine is locked when this begins and when it ends, and nobody is let in without the lock."""
+            if rows != size:
+                wait_for_room(rows, interrupts)
+                return
+            began.append(admitted.count)
+            wait_for_room(rows, interrupts)
+            waited.append(overtaken())
 
         def small(i: int) -> Any:
             def calls() -> None:
-                while not big_is_in.is_set() and passed[i] < 300:
+                while not big_is_in.is_set() and overtaken() < 200:
                     app.pay_in.many({"user": [i] * 10, "n": [1] * 10})
                     passed[i] += 1
 
             return calls
 
         def big() -> None:
-            time.sleep(0.05)
-            before = sum(passed)
+            wait_until(lambda: all(passed), "a small request is never answered")
             app.pay_in.many({"user": [99] * size, "n": [1] * size})
             big_is_in.set()
-            waited.append(sum(passed) - before)
 
         waited: list[int] = []
+        app._driver._wait_for_room = counted  # type: ignore[method-assign]
         together(big, *[small(i) for i in range(8)])
-        assert waited[0] < 200, f"{waited[0]} small requests overtook a large one"
+        assert waited[0] <= len(passed), f"{waited[0]} small requests overtook a large one"
 
 
 def test_those_who_wait_at_the_gate_are_told_when_the_app_stops() -> None:
-    with running(10) as (app, _):
+    """While the one before them still runs."""
+    with closed_door() as door:
+        app = App(House(), 2, gate=Gate(10, 0))
         outcomes: list[Any] = []
 
         def call() -> None:
             try:
-                outcomes.append(app.slow.many({"user": [1] * 10, "seconds": [0.02] * 10}))
+                outcomes.append(app.enter.many(door.rows(10)))
             except Stopped as error:
                 outcomes.append(str(error))
 
         threads = [threading.Thread(target=call, daemon=True) for _ in range(4)]
         for thread in threads:
             thread.start()
-        time.sleep(0.1)
-        app.stop()
+        wait_until(lambda: len(app._driver._line) == 3 and app._coordinator.running, "they do not arrive")
+        threads.append(threading.Thread(target=app._driver.stop, args=(TIMEOUT,), daemon=True))
+        threads[-1].start()
+        wait_until(lambda: len(outcomes) == 3, "they are not told")
+        assert outcomes == ["the app has been stopped: start another with ab.run(...)"] * 3
+        door.open()
         for thread in threads:
             thread.join(TIMEOUT)
-        assert len(outcomes) == 4
-        assert outcomes.count("the app has been stopped: start another with ab.run(...)") == 3
+        assert not any(thread.is_alive() for thread in threads)
+        assert outcomes[3:] == [{"result": [1] * 10}]

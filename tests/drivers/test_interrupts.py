@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def said() -> dict[str, str]:
     command = [sys.executable, "-m", "tests.drivers.held_back"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert (done.stderr, done.returncode) == ("", 0)
     return dict(line.split(" ", 1) for line in done.stdout.splitlines())
 

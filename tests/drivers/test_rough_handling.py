@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import itertools
 import logging
 import signal
 import sys
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,9 +16,12 @@ from typing import Any
 import pytest
 
 import anabranch as ab
+from anabranch.drivers import threads as driver
 from anabranch.drivers.callers import Gate, Stopped
 from anabranch.engines.embedded import App
 from anabranch.runtime.backlog import Limits
+from anabranch.runtime.worker import Pace
+from tests.engines.embedded.doors import TIMEOUT, Door, House, closed_door, wait_until
 
 APP: list[App] = []
 
@@ -32,12 +35,6 @@ class Refusal(Exception):
 def refuse(k: int) -> int:
     if k < 0:
         raise Refusal(k)
-    return k
-
-
-@ab.pure
-def slow(k: int) -> int:
-    time.sleep(0.002)
     return k
 
 
@@ -68,10 +65,6 @@ class Rough(ab.Program):
         self.t[k] = refuse(k)
         return k
 
-    def put_slowly(self, k: int) -> int:
-        self.t[k] = slow(k)
-        return k
-
     def ask(self, k: int) -> int:
         self.t[k] = call_the_app(k) + 1
         return self.t[k]
@@ -88,7 +81,7 @@ class Rough(ab.Program):
         return s
 
 
-def aside(act: Callable[[], Any], patience: float = 10.0) -> Any:
+def aside(act: Callable[[], Any]) -> Any:
     """What the act gives or raises on a thread of its own; a failure if it never ends."""
     found: list[Any] = []
 
@@ -100,7 +93,7 @@ def aside(act: Callable[[], Any], patience: float = 10.0) -> Any:
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    thread.join(patience)
+    thread.join(TIMEOUT)
     assert found, "it waits for ever"
     return found[0]
 
@@ -111,29 +104,50 @@ def app() -> Iterator[App]:
         yield app
 
 
-def test_a_stop_that_loses_patience_takes_back_what_runs() -> None:
-    app = App(Rough(), 2)
-    caller = threading.Thread(target=lambda: told.append(aside(lambda: app.put_slowly.many({"k": list(range(3000))}))))
+def at_the_door(app: App, door: Door, rows: int, then: Callable[[], None]) -> tuple[threading.Thread, list[Any]]:
+    """A thread whose batch has both workers at the door; what the batch gives or raises, before what it then does."""
+
+    def call() -> None:
+        told.append(aside(lambda: app.enter.many(door.rows(rows))))
+        then()
+
     told: list[Any] = []
+    caller = threading.Thread(target=call, daemon=True)
     caller.start()
-    time.sleep(0.1)
-    app._driver.stop(patience=0.3)
-    caller.join(10)
+    wait_until(lambda: len(door.reached) == 2, "a worker does not begin")
+    return caller, told
+
+
+def test_a_stop_that_loses_patience_takes_back_what_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The patience for requests is over at once, by a clock that leaps; that for workers is as long as it takes."""
+    app = App(House(), 2)
+    with closed_door() as door:
+        caller, told = at_the_door(app, door, 3000, door.open)
+        with monkeypatch.context() as patch:
+            patch.setattr(driver, "perf_counter", itertools.count(step=TIMEOUT).__next__)
+            app._driver.stop(TIMEOUT)
+        caller.join(TIMEOUT)
     assert isinstance(told[0], Stopped) and "nothing of it has taken effect" in str(told[0])
     assert not any(t.is_alive() for t in app._driver._threads)
+    assert len(door.reached) <= 2 * Pace().slice
 
 
 def test_a_stop_that_is_interrupted_still_ends_and_another_one_does_no_harm() -> None:
-    app = App(Rough(), 2)
-    caller = threading.Thread(target=lambda: aside(lambda: app.put_slowly.many({"k": list(range(2000))})))
-    caller.start()
-    time.sleep(0.1)
-    threading.Timer(0.2, signal.raise_signal, (signal.SIGINT,)).start()
-    with pytest.raises(KeyboardInterrupt):
-        app.stop()
-    app.stop()
-    assert not any(t.is_alive() for t in app._driver._threads)
-    caller.join(10)
+    def press() -> None:
+        wait_until(lambda: app._driver.closed, "the stop does not begin")
+        signal.raise_signal(signal.SIGINT)
+
+    app = App(House(), 2)
+    with closed_door() as door:
+        caller, told = at_the_door(app, door, 2000, lambda: None)
+        threading.Thread(target=press, daemon=True).start()
+        with pytest.raises(KeyboardInterrupt):
+            app._driver.stop(TIMEOUT)
+        door.open()
+        app._driver.stop(TIMEOUT)
+        assert not any(t.is_alive() for t in app._driver._threads)
+        caller.join(TIMEOUT)
+    assert isinstance(told[0], Stopped)
 
 
 @pytest.mark.parametrize("rows", [1, 100])
@@ -188,19 +202,22 @@ def test_a_caller_deep_in_its_stack_gets_a_recursion_error_and_the_app_goes_on(a
 def test_a_large_batch_is_not_starved_by_small_ones() -> None:
     with App(Rough(), 2, gate=Gate(rows=1000)) as app:
         stopped = threading.Event()
+        fed = [0] * 4
 
-        def feed() -> None:
+        def feed(number: int) -> None:
             while not stopped.is_set():
                 app.put.many({"k": list(range(300))})
+                fed[number] += 1
 
-        feeders = [threading.Thread(target=feed, daemon=True) for _ in range(4)]
+        feeders = [threading.Thread(target=feed, args=(n,), daemon=True) for n in range(4)]
         for feeder in feeders:
             feeder.start()
-        time.sleep(0.1)
-        aside(lambda: app.put.many({"k": list(range(1200))}), 20)
+        wait_until(lambda: all(fed), "a small batch is never answered")
+        found = aside(lambda: app.put.many({"k": list(range(1200))}))
         stopped.set()
         for feeder in feeders:
-            feeder.join(10)
+            feeder.join(TIMEOUT)
+        assert found == {"result": list(range(1200))} and not any(f.is_alive() for f in feeders)
 
 
 def test_a_failing_call_leaves_no_cycle_and_a_batch_no_results(app: App) -> None:

@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from anabranch.drivers.callers import Stopped
 from anabranch.engines.embedded import App
+from anabranch.runtime.worker import Pace
+from tests.engines.embedded.doors import TIMEOUT, Door, House, closed_door, wait_until
 from tests.engines.embedded.shop import Shop
 
-TIMEOUT = 10.0
+
+@pytest.fixture
+def door() -> Iterator[Door]:
+    with closed_door() as door:
+        yield door
 
 
 class Calls:
-    """Calls in threads of their own, the first of which runs before the others begin, and how each ended."""
+    """Calls in threads of their own, and how each ended. The first is at a door before the others begin."""
 
     def __init__(self, app: App, *functions: Callable[[], Any]) -> None:
         self.outcomes: list[Any] = []
         self.threads = [threading.Thread(target=self._call, args=(f,), daemon=True) for f in functions]
         self.threads[0].start()
-        end = time.monotonic() + TIMEOUT
-        while not app._coordinator.running:
-            assert time.monotonic() < end, "the first call does not begin"
-            time.sleep(0.001)
+        wait_until(lambda: app._coordinator.running, "the first call does not begin")
         for thread in self.threads[1:]:
             thread.start()
-        while len(app._driver._waiters) < len(functions) and app._coordinator.running:
-            assert time.monotonic() < end, "a call does not arrive"
-            time.sleep(0.001)
+        wait_until(lambda: len(app._driver._waiters) == len(functions), "a call does not arrive")
 
     def _call(self, function: Callable[[], Any]) -> None:
         try:
@@ -49,50 +49,67 @@ class Calls:
         return self.outcomes
 
 
-def rows(n: int, seconds: float) -> dict[str, list[Any]]:
-    return {"user": list(range(n)), "seconds": [seconds] * n}
+def join_workers(app: App) -> None:
+    for thread in app._driver._threads:
+        thread.join(TIMEOUT)
+    assert not any(t.is_alive() for t in app._driver._threads)
 
 
-def test_stop_waits_for_what_runs() -> None:
-    app = App(Shop(), 2)
-    calls = Calls(app, lambda: app.slow.many(rows(100, 0.005)), lambda: app.pay_in(1, 1))
-    app.stop()
+def test_stop_waits_for_what_runs(door: Door) -> None:
+    app = App(House(), 2)
+    calls = Calls(app, lambda: app.enter.many(door.rows(100)), lambda: app.visit(1))
+    stop = threading.Thread(target=app._driver.stop, args=(TIMEOUT,), daemon=True)
+    stop.start()
+    wait_until(lambda: app._driver.closed, "the stop does not begin")
+    assert not calls.outcomes
+    door.open()
     assert not any(isinstance(outcome, BaseException) for outcome in calls.all())
+    stop.join(TIMEOUT)
+    assert not stop.is_alive()
+    join_workers(app)
 
 
 @pytest.mark.parametrize("size", [100, 1000])
-def test_a_stop_without_patience_tells_those_who_wait(size: int) -> None:
-    """100 rows are one slice for each worker, 1000 are several: a worker leaves between two."""
-    app = App(Shop(), 2)
-    calls = Calls(app, lambda: app.slow.many(rows(size, 0.01)), lambda: app.pay_in.many([(1, 1)] * 100))
+def test_a_stop_without_patience_tells_those_who_wait(door: Door, size: int) -> None:
+    """Both are several slices for each worker: it leaves after the first."""
+    app = App(House(), 2)
+    calls = Calls(app, lambda: app.enter.many(door.rows(size)), lambda: app.visit.many([(1,)] * 100))
+    wait_until(lambda: len(door.reached) == 2, "a worker does not begin")
     start = time.monotonic()
-    with contextlib.suppress(Stopped):
+    with pytest.raises(Stopped, match="is still in user code"):
         app._driver.stop(patience=0.2)
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < TIMEOUT / 2
     outcomes = calls.all()
     assert all(isinstance(outcome, Stopped) for outcome in outcomes), outcomes
+    door.open()
+    join_workers(app)
+    assert len(door.reached) <= 2 * Pace().slice
 
 
-def test_a_stop_during_an_endless_row_says_where() -> None:
-    app = App(Shop(), 2)
-    calls = Calls(app, lambda: app.slow.many(rows(100, 1.0)))
-    with pytest.raises(Stopped, match=r"anabranch-worker-\d is still in user code at .*shop.py:\d+ after 0.1 s"):
+def test_a_stop_during_an_endless_row_says_where(door: Door) -> None:
+    app = App(House(), 2)
+    calls = Calls(app, lambda: app.enter.many(door.rows(100)))
+    wait_until(lambda: len(door.reached) == 2, "a worker does not begin")
+    with pytest.raises(Stopped, match=r"anabranch-worker-\d is still in user code at .*doors.py:\d+ after 0.1 s"):
         app._driver.stop(patience=0.1)
     assert [type(outcome) for outcome in calls.all()] == [Stopped]
     with pytest.raises(Stopped, match="the app has been stopped"):
-        app.pay_in(1, 1)
+        app.visit(1)
+    door.open()
+    join_workers(app)
 
 
 @pytest.mark.parametrize("where", ["worker", "coordinator", "commit"])
-def test_an_engine_that_breaks_tells_everybody(where: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_engine_that_breaks_tells_everybody(door: Door, where: str, caplog: pytest.LogCaptureFixture) -> None:
     class Mistake(Exception):
         pass
 
     def fail(*args: Any) -> Any:
         raise Mistake("ours")
 
-    app = App(Shop(), 2)
-    slow = Calls(app, lambda: app.slow.many(rows(1000, 0.001)), *[lambda: app.pay_in.many([(1, 1)] * 100)] * 3)
+    app = App(House(), 2)
+    slow = Calls(app, lambda: app.enter.many(door.rows(1000)), *[lambda: app.visit.many([(1,)] * 100)] * 3)
+    wait_until(lambda: len(door.reached) == 2, "a worker does not begin")
     match where:
         case "worker":
             app._driver._workers[1].handle = fail
@@ -101,16 +118,17 @@ def test_an_engine_that_breaks_tells_everybody(where: str, caplog: pytest.LogCap
         case "commit":
             app._driver._committed = fail
     with caplog.at_level(logging.CRITICAL):
+        door.open()
         outcomes = slow.all()
     assert outcomes and all(isinstance(outcome, Stopped | Mistake | dict) for outcome in outcomes), outcomes
     broken = [o for o in outcomes if isinstance(o, Stopped)]
     assert broken and all(isinstance(o.__cause__, Mistake) for o in broken)
     assert "the engine has broken" in caplog.text
     with pytest.raises(Stopped, match="the engine has broken and takes no more requests; see the cause"):
-        app.pay_in(1, 1)
+        app.visit(1)
     with pytest.raises(Stopped, match="the engine has broken"):
-        app.state.wallet[1]
-    app.stop()
+        app.state.visits[1]
+    app._driver.stop(TIMEOUT)
     assert not any(t.is_alive() for t in app._driver._threads)
 
 

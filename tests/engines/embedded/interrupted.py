@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import faulthandler
 import itertools
+import os
 import random
+import select
+import signal
 import sys
 import threading
 import time
@@ -22,7 +25,7 @@ from anabranch.lang.marks import same_state
 from tests.engines.embedded.shop import OutOfStock
 from tests.engines.embedded.till import Till
 
-PATIENCE = 6.0  # seconds in which a round is over
+PATIENCE = 60.0  # seconds in which a round is over, on however slow a machine
 
 
 def check(app: Any) -> None:
@@ -143,14 +146,15 @@ def main(scenario: str, rounds: int, seed: int) -> None:
     threading.Thread(target=wake, daemon=True).start()
     random.seed(seed)
     work = SCENARIOS[scenario]
+    thrice = Thrice() if work is impatient else None
     app = ab.run(Till(), workers=2, history=True)
     for number in range(rounds):
         faulthandler.dump_traceback_later(PATIENCE, exit=True)
         if work is behind:
             with beside(app):
                 until_interrupt(work, app)
-        elif work is impatient:
-            until_three_interrupts(work, app)
+        elif thrice is not None:
+            until_three_interrupts(work, app, thrice)
         else:
             until_interrupt(work, app)
         answer = app.both(50)
@@ -172,19 +176,38 @@ def until_interrupt(work: Callable[[Any], None], app: Any) -> None:
     raise AssertionError("it ended without an interrupt")
 
 
-def until_three_interrupts(work: Callable[[Any], None], app: Any) -> None:
-    """The second and third come in the middle of what the first one makes necessary."""
+class Thrice:
+    """Raises KeyboardInterrupt at most three times in a round, and not after the byte that says these were all."""
+
+    def __init__(self) -> None:
+        self.left = 0
+        signal.signal(signal.SIGINT, self.handle)
+
+    def handle(self, number: int, frame: Any) -> None:
+        if self.left:
+            self.left -= 1
+            raise KeyboardInterrupt
+
+    def wait_for_all(self) -> None:
+        select.select([0], [], [])
+        self.left = 0
+
+
+def until_three_interrupts(work: Callable[[Any], None], app: Any, thrice: Thrice) -> None:
+    """The second and third come in the middle of what the first one makes necessary, or later, or as one."""
+    thrice.left = 3
     try:
         try:
             try:
                 print("go", flush=True)
                 work(app)
             except KeyboardInterrupt:
-                time.sleep(0.03)
+                thrice.wait_for_all()
         except KeyboardInterrupt:
-            time.sleep(0.03)
+            thrice.wait_for_all()
     except KeyboardInterrupt:
-        time.sleep(0.03)
+        thrice.wait_for_all()
+    os.read(0, 1)
 
 
 if __name__ == "__main__":

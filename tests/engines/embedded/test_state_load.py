@@ -14,6 +14,7 @@ import pytest
 import anabranch as ab
 from anabranch.lang.marks import same_state
 from tests.engines.embedded import zoo
+from tests.engines.embedded.doors import wait_until
 from tests.engines.embedded.test_state_reads import WORKERS, fill
 
 LOADABLE = [
@@ -242,8 +243,9 @@ def test_a_reader_sees_all_of_a_load_or_nothing() -> None:
             while not done.is_set():
                 seen.append(set(app.state.table.values()))
 
-        thread = threading.Thread(target=look)
+        thread = threading.Thread(target=look, daemon=True)
         thread.start()
+        wait_until(lambda: seen, "a reader is never answered")
         for i in range(1, 8):
             app.state.table.load({"key": keys, "value": [i] * 500})
         done.set()

@@ -12,6 +12,7 @@ import pytest
 import anabranch as ab
 from anabranch.lang.marks import same_state
 from anabranch.lang.values import same_value
+from tests.engines.embedded.doors import TIMEOUT
 
 DAY = dt.date(2024, 2, 29)
 MOMENT = dt.datetime(1969, 12, 31, 23, 59, 59, 999999)
@@ -118,7 +119,7 @@ def test_a_merge_does_not_hold_up_the_app() -> None:
 
     def slowly(states: list[ab.Value[int]]) -> ab.Value[int]:
         begun.set()
-        assert go_on.wait(10)
+        assert go_on.wait(2 * TIMEOUT)
         return ab.add(states)
 
     class Slow(ab.Program):
@@ -132,13 +133,13 @@ def test_a_merge_does_not_hold_up_the_app() -> None:
         found: list[int] = []
         reader = threading.Thread(target=lambda: found.append(app.state.seen.value), daemon=True)
         reader.start()
-        assert begun.wait(10)
+        assert begun.wait(TIMEOUT)
         caller = threading.Thread(target=lambda: app.see(10), daemon=True)
         caller.start()
-        caller.join(5)
+        caller.join(TIMEOUT)
         assert not caller.is_alive()
         go_on.set()
-        reader.join(5)
+        reader.join(TIMEOUT)
         assert found == [1]
 
 
