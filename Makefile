@@ -6,7 +6,7 @@ VENV ?= .venv
 PYTHON ?=
 CANDIDATES := python3.13 python3.12 python3.11 python3
 GOLDEN ?= tests/golden
-SOAK ?= --programs 3000 --seeds 20000 --minutes 10
+SOAK ?= --programs 3000 --compiled 1000 --seeds 20000 --minutes 10
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-input --disable-pip-version-check -c constraints.txt
 
@@ -52,7 +52,7 @@ golden: $(VENV)/.stamp-dev ## rewrite the golden files; read the diff before you
 
 clean: ## remove the environment, builds and caches
 	@if [ -e "$(VENV)/pyvenv.cfg" ]; then rm -rf "$(VENV)"; fi
-	rm -rf build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build dist .hypothesis .kernel_cache .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.stamp-run: pyproject.toml constraints.txt | $(VENV)/.stamp-venv

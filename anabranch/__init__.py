@@ -6,12 +6,13 @@ The layers, lowest first; each may import only those before it:
     graph/       the graph as values: nodes, code inside tasks, verify, text, drawings
     frontend/    class -> graph: read, types, accesses, cut, diagnostics
     passes/      graph -> graph, one file each, one ordered list (frontend and passes do not see each other)
-    compiler.py  compile and check: frontend, then passes
+    compiler.py  compile: frontend, then passes
     state/       a state as numbered parts
     kernels/     the tasks of a graph as functions: emitted Python
     runtime/     pure machines: worker, coordinator, routing, stages
     drivers/     hosts of the machines: threads
     engines/     what runs programs: sequential, the oracle; embedded, behind run
+    checking.py  check: what the compiler found, and which entries kernels cannot run
     cli.py       the command line, with demo.py
 """
 
@@ -54,7 +55,7 @@ from anabranch.lang import (
 )
 
 if TYPE_CHECKING:
-    from anabranch.compiler import check as check
+    from anabranch.checking import check as check
     from anabranch.compiler import compile as compile
     from anabranch.drivers.callers import Stopped as Stopped
     from anabranch.engines.embedded import run as run
@@ -77,7 +78,7 @@ _LAZY: dict[str, str] = {
     "Diagnostic": "anabranch.frontend.diagnostics",
     "Graph": "anabranch.graph.nodes",
     "Stopped": "anabranch.drivers.callers",
-    "check": "anabranch.compiler",
+    "check": "anabranch.checking",
     "compile": "anabranch.compiler",
     "run": "anabranch.engines.embedded",
 }

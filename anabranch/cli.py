@@ -13,7 +13,8 @@ from pathlib import Path
 from types import ModuleType
 
 from anabranch import __version__
-from anabranch.compiler import check, compile
+from anabranch.checking import check
+from anabranch.compiler import compile
 from anabranch.frontend.codes import ERROR
 from anabranch.frontend.diagnostics import CompileError, Diagnostic
 from anabranch.graph.nodes import Graph
@@ -58,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     one = commands.add_parser("check", help="report every rule that the programs of a file break")
     one.add_argument("file", type=Path, metavar="FILE")
     one.add_argument("--program", metavar="NAME", help="only this class")
+    one.add_argument("--tier", choices=["compiled"], help="also note what cannot be compiled to machine code")
     one.set_defaults(run=_check)
 
     two = commands.add_parser("graph", help="show the graphs of the programs of a file")
@@ -82,7 +84,8 @@ def _refuse(message: str, as_json: bool) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    found: dict[str, list[Diagnostic]] = {p.__name__: check(p) for p in _programs(options.file, options.program)}
+    programs = _programs(options.file, options.program)
+    found: dict[str, list[Diagnostic]] = {p.__name__: check(p, tier=options.tier) for p in programs}
     every = [d for diagnostics in found.values() for d in diagnostics]
     if options.json:
         shown = [{"program": name, "diagnostics": [d.to_dict() for d in ds]} for name, ds in found.items()]

@@ -1,10 +1,10 @@
-"""Class to graph: `compile` and `check`."""
+"""Class to graph: `compile`, and `examine` for those who want to know what was found on the way."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from anabranch.frontend.diagnostics import CompileError, Diagnostic, Report
+from anabranch.frontend.diagnostics import CompileError, Report
 from anabranch.frontend.read import class_span
 from anabranch.frontend.translate import translate
 from anabranch.graph.nodes import Graph
@@ -17,18 +17,14 @@ def compile(program: Any) -> Graph:
 
     Raises `CompileError` with every broken rule, each at the user's line, if there is any.
     """
-    graph, report = _translate(program)
+    graph, report = examine(program)
     if graph is None:
         raise CompileError(_class_of(program).__name__, report.sorted())
     return graph
 
 
-def check(program: Any) -> list[Diagnostic]:
-    """Everything there is to say about a program: errors, warnings and notes, in the order of the file."""
-    return _translate(program)[1].sorted()
-
-
-def _translate(program: Any) -> tuple[Graph | None, Report]:
+def examine(program: Any) -> tuple[Graph | None, Report]:
+    """The graph, None where the program breaks a rule, and all that was found."""
     report = Report()
     try:
         graph = translate(_class_of(program), report)

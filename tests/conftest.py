@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -36,6 +37,8 @@ Golden = Callable[[str | Path, str], None]
 
 def pytest_configure() -> None:
     """What a shell starts in the background ignores SIGINT, and so would all it starts: tests of Ctrl-C need it."""
+    # Kernels that tests compile are no business of the user's, and the next run of the tests is glad of them.
+    os.environ.setdefault("ANABRANCH_CACHE", str(Path(__file__).parent.parent / ".kernel_cache"))
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

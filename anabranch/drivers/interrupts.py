@@ -5,7 +5,7 @@ is broken. So on the main thread Ctrl-C waits until ours have come to rest, exce
 an exception like any other (the request is undone and the caller gets it), and where ours only wait.
 
 Laws: an interrupt is raised once: in the user's code, while ours wait, or when the block ends; never inside a method
-of a state, however long that takes; the user's code is left at the first instruction that is its own.
+of a state or in what it calls, however long that takes; the user's code is left at the first instruction of its own.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 from anabranch.kernels.names import EMITTED
 
 _OURS = "anabranch."
+_LIBRARIES = frozenset(("llvmlite", "numba", "numpy", "pyarrow"))  # that we call in the middle of a step
 
 
 class HoldBack:
@@ -91,6 +92,9 @@ class HoldBack:
         self._previous(signal.SIGINT, frame)
 
     def _may_raise(self, frame: FrameType | None) -> bool:
+        """Is this frame the user's, or of a library that the user's code has called, and not we?"""
+        while frame is not None and _module(frame).partition(".")[0] in _LIBRARIES:
+            frame = frame.f_back
         if not self.let_through or frame is None or _is_ours(frame):
             return False
         users = False

@@ -84,19 +84,24 @@ class Threads:
 
     # -- clients ------------------------------------------------------------------------------------------------
 
-    def submit(self, entry: str, rows: tuple[tuple[Any, ...], ...], watch: Watch | None = None) -> Outcome:
+    def submit(self, entry: str, rows: Sequence[tuple[Any, ...]], watch: Watch | None = None) -> Outcome:
         """Run a request; `watch` is told from time to time how much of the epoch is done."""
-        self._refuse_from_within()
-        with HoldBack(_INLINE) as interrupts, self._locked(interrupts):
-            if self._coordinator.idle and len(rows) <= self._gate.inline_rows:
-                self._refuse_closed()
-                return self._inline(Request(next(self._numbers), entry, rows), interrupts)
-            self._wait_for_room(len(rows), interrupts)
-            request = Request(next(self._numbers), entry, rows)
-            waiter = self._enter(request.number, len(rows), Submit(request))
-            self._wait(waiter, request.number, interrupts, watch)
-            assert waiter.outcome is not None
-            return waiter.outcome
+        self.refuse_from_within()
+        with HoldBack(_SUBMIT) as interrupts:
+            self._acquire(interrupts)
+            try:
+                if self._coordinator.idle and len(rows) <= self._gate.inline_rows:
+                    self._refuse_closed()
+                    request = Request(next(self._numbers), entry, rows)
+                    return self._express(request, interrupts) or self._inline(request, interrupts)
+                self._wait_for_room(len(rows), interrupts)
+                request = Request(next(self._numbers), entry, rows)
+                waiter = self._enter(request.number, len(rows), Submit(request))
+                self._wait(waiter, request.number, interrupts, watch)
+                assert waiter.outcome is not None
+                return waiter.outcome
+            finally:
+                self._lock.release()
 
     @contextmanager
     def hold(self, writes: bool = False) -> Iterator[HoldBack]:
@@ -104,7 +109,7 @@ class Threads:
 
         Ctrl-C waits for the end of the block, or until the block relents.
         """
-        self._refuse_from_within()
+        self.refuse_from_within()
         with HoldBack() as interrupts:
             with self._locked(interrupts):
                 self._refuse_closed()
@@ -120,7 +125,7 @@ class Threads:
 
     def stop(self, patience: float = 10.0) -> None:
         """Answer what has been asked, then end the threads. What takes longer than the patience is taken back."""
-        self._refuse_from_within()
+        self.refuse_from_within()
         with HoldBack() as interrupts, self._locked(interrupts):
             self._closed = True
             self._moved.notify_all()
@@ -151,10 +156,13 @@ class Threads:
 
     # -- waiting: Ctrl-C is held back throughout, and let go where nothing can break --------------------------------
 
-    @contextmanager
-    def _locked(self, interrupts: HoldBack) -> Iterator[None]:
+    def _acquire(self, interrupts: HoldBack) -> None:
         while not self._lock.acquire(timeout=PULSE):
             interrupts.relent()
+
+    @contextmanager
+    def _locked(self, interrupts: HoldBack) -> Iterator[None]:
+        self._acquire(interrupts)
         try:
             yield
         finally:
@@ -209,7 +217,7 @@ class Threads:
         if self._closed:
             raise Stopped("the app has been stopped: start another with ab.run(...)")
 
-    def _refuse_from_within(self) -> None:
+    def refuse_from_within(self) -> None:
         """An entry that waits for the app waits for itself. A machine must not run out of stack in the middle."""
         if self._inline_by == threading.get_ident() or threading.current_thread() in self._threads:
             raise RuntimeError(
@@ -229,6 +237,29 @@ class Threads:
         self._rows += rows
         self._tell_coordinator(event)
         return waiter
+
+    def _express(self, request: Request, interrupts: HoldBack) -> Outcome | None:
+        """A request that has a kernel, on this thread, without messages; None if it has none."""
+        self._inline_by = threading.get_ident()
+        try:
+            coordinator, worker = self._coordinator, self._workers[0]
+            batch = worker.runner.batch(request.entry, request.rows, coordinator.sequence)
+            if batch is None:
+                return None
+            start = perf_counter()
+            committed = coordinator.committed
+            version, placed = coordinator.alone(request)
+            interrupts.let_through = True
+            outcome = worker.alone(batch, version, committed, placed)
+            interrupts.let_through = False
+            self._committed(coordinator.alone_done(placed, outcome))
+            self.busy[0] += perf_counter() - start
+            return outcome
+        except BaseException as error:
+            self._break(error)
+            raise
+        finally:
+            self._inline_by = None
 
     def _inline(self, request: Request, interrupts: HoldBack) -> Outcome:
         """All machines on this thread; by the law of `idle` no other thread has anything to do."""
@@ -333,4 +364,4 @@ def _where(thread: threading.Thread) -> str:
     return f"{thread.name} is still in user code{place}"
 
 
-_INLINE = Threads._inline.__code__
+_SUBMIT = Threads.submit.__code__

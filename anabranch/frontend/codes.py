@@ -78,6 +78,7 @@ CODES = MappingProxyType(
         "AB513": (ERROR, "a call with arguments that do not fit"),
         # What the translator found
         "AB601": (NOTE, "a winding entry"),
+        "AB602": (NOTE, "an entry that runs as Python"),
         # Names reserved for later
         "AB901": (ERROR, "not yet"),
     }

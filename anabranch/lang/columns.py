@@ -40,6 +40,15 @@ class Batch:
     results: Callable[[list[Any]], Any]
 
 
+def results_of(spec: EntrySpec, data: Any) -> Callable[[list[Any]], Any]:
+    """How to give the results of a batch in the form in which it came."""
+    if isinstance(data, Mapping):
+        return lambda results: result_columns(spec, results)
+    if isinstance(data, list):
+        return lambda results: None if spec.result == types.NONE else results
+    return lambda results: in_kind(data, result_table(spec, results))
+
+
 def is_stream(data: Any) -> bool:
     """Is this an iterator of batches? A stream of Arrow data is one batch."""
     return hasattr(data, "__next__") and not hasattr(data, "__arrow_c_stream__")
@@ -47,16 +56,16 @@ def is_stream(data: Any) -> bool:
 
 def read_batch(spec: EntrySpec, data: Any) -> Batch:
     if isinstance(data, Mapping):
-        return Batch(_rows_of_columns(spec, data), lambda results: result_columns(spec, results))
+        return Batch(_rows_of_columns(spec, data), results_of(spec, data))
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         names, columns, size = _table_columns(spec, data)
         given = dict(zip(names, columns, strict=True))
         if len(given) < len(names):
             raise BadInput(f"two columns have one name in {names}; rename one", entry=spec.name)
         rows = _rows_of_columns(spec, given, size)
-        return Batch(rows, lambda results: _in_kind(data, result_table(spec, results)))
+        return Batch(rows, results_of(spec, data))
     if isinstance(data, list):
-        return Batch(_rows_of_list(spec, data), lambda results: None if spec.result == types.NONE else results)
+        return Batch(_rows_of_list(spec, data), results_of(spec, data))
     hint = "give a dict of columns, Arrow data, a list of dicts or tuples, or an iterator of such batches"
     raise BadInput(f"expected a batch, got {show(data)}; {hint}", entry=spec.name, value=data)
 
@@ -248,7 +257,7 @@ def result_table(spec: EntrySpec, results: list[Any]) -> pa.Table | None:
     return pa.Table.from_arrays(arrays, schema=pa.schema([arrow_field(name, t) for name, t, _ in fields]))
 
 
-def _in_kind(data: Any, table: pa.Table | None) -> Any:
+def in_kind(data: Any, table: pa.Table | None) -> Any:
     """A data frame in, a data frame out; all else with an Arrow stream gets an Arrow table."""
     library = _library(data)
     if table is not None and library == "pandas":

@@ -7,6 +7,7 @@ type have equal hashes. Keys of different types never meet, because the keys of 
 from __future__ import annotations
 
 BUCKETS = 1024
+BLOCK = 64  # rows without a key go by blocks of sequence numbers to one instance
 
 _MASK = (1 << 64) - 1
 _FNV_OFFSET = 0xCBF29CE484222325

@@ -34,15 +34,26 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The requests of the next epoch; without a plan they run fused."""
+    """The requests of the next epoch; without a plan they run fused. With `columns` it is one, and goes to kernels."""
 
     waiting: tuple[Waiting, ...]
     plan: Plan | None
+    columns: bool = False
 
 
 class Backlog:
-    def __init__(self, graph: Graph, limits: Limits) -> None:
-        self._graph, self._limits = graph, limits
+    def __init__(
+        self,
+        graph: Graph,
+        limits: Limits,
+        whole: Callable[[str], bool] = lambda entry: False,
+        columns: Callable[[Request], bool] = lambda request: False,
+    ) -> None:
+        """`whole` says of an entry that it runs best uncut, on one thread, also where it need not.
+
+        `columns` says of a request that its stages run through kernels.
+        """
+        self._graph, self._limits, self._whole, self._columns = graph, limits, whole, columns
         self._winding = {e.name for e in graph.entries if e.winding is not None}
         self._queue: deque[Waiting | Hold] = deque()
         self._plans: dict[frozenset[str], Plan | None] = {}
@@ -79,6 +90,8 @@ class Backlog:
             return Chosen(self._joined(head, lambda chosen, item: self._fuses(item)), None)
         plan = self._plan([head])
         assert plan is not None, f"{head.request.entry} is straight and has no stages"
+        if self._columns(head.request):
+            return Chosen((head,), plan, True)
         waiting = self._joined(head, self._stays_straight)
         return Chosen(waiting, self._plan(waiting))
 
@@ -100,11 +113,16 @@ class Backlog:
         return tuple(chosen)
 
     def _stays_straight(self, chosen: Sequence[Waiting], item: Waiting) -> bool:
-        return not self._fuses(item) and self._plan([*chosen, item]) is not None
+        return not (self._fuses(item) or self._columns(item.request)) and self._plan([*chosen, item]) is not None
 
     def _fuses(self, item: Waiting) -> bool:
         request = item.request
-        return item.fused or request.entry in self._winding or len(request.rows) <= self._limits.fused_rows
+        return (
+            item.fused
+            or request.entry in self._winding
+            or len(request.rows) <= self._limits.fused_rows
+            or self._whole(request.entry)
+        )
 
     def _plan(self, items: Iterable[Waiting]) -> Plan | None:
         names = frozenset(item.request.entry for item in items)

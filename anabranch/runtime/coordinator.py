@@ -10,14 +10,16 @@ something stalls: the same epoch is begun again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from anabranch.runtime.backlog import Backlog, Chosen, Waiting
 from anabranch.runtime.messages import (
     NOTHING_YET,
     Begin,
+    BeginColumns,
     BeginFused,
+    Boxed,
     Committed,
     CoordinatorCommand,
     CoordinatorEvent,
@@ -35,6 +37,7 @@ from anabranch.runtime.messages import (
     Ran,
     Release,
     Reply,
+    Request,
     Results,
     Row,
     Settle,
@@ -56,7 +59,7 @@ class Epoch:
     """The requests of the epoch in flight, and what has been said of this attempt at it."""
 
     def __init__(self, chosen: Chosen, sequence: int) -> None:
-        self.waiting, self.plan = chosen.waiting, chosen.plan
+        self.waiting, self.plan, self.columns = chosen.waiting, chosen.plan, chosen.columns
         placed = []
         for item in chosen.waiting:
             placed.append(Placed(item.request, sequence))
@@ -65,11 +68,24 @@ class Epoch:
         self.end = sequence
         self.finished: set[int] = set()
         self.results: dict[int, Any] = {}
+        self.boxes: list[Any] = []
 
     def outcomes(self) -> tuple[Outcome, ...]:
+        if self.columns:
+            return tuple(Results(Boxed(p.sequence, len(p.request.rows), tuple(self.boxes))) for p in self.placed)
         return tuple(
             Results(tuple([self.results[p.sequence + i] for i in range(len(p.request.rows))])) for p in self.placed
         )
+
+
+def _ran(placed: Sequence[Placed], outcomes: Sequence[Outcome], version: Version) -> tuple[Ran, ...]:
+    return tuple(
+        [
+            Ran(p.request, p.sequence, version.epoch, isinstance(o, Raised))
+            for p, o in zip(placed, outcomes, strict=True)
+            if not (isinstance(o, Raised) and isinstance(o.error, KeyboardInterrupt))  # withdrawn on the way
+        ]
+    )
 
 
 class Coordinator:
@@ -137,10 +153,14 @@ class Coordinator:
     def _begin(self, epoch: Epoch) -> Commands:
         version = self._new_version()
         self.running = True
-        epoch.finished, epoch.results = set(), {}
+        epoch.finished, epoch.results, epoch.boxes = set(), {}, []
         if epoch.plan is None:
             self.leader = version.epoch % len(self.workers)
             return [ToWorker(self.leader, BeginFused(version, self.committed, epoch.placed))]
+        if epoch.columns:
+            (placed,) = epoch.placed
+            begin = BeginColumns(version, self.committed, epoch.plan, placed)
+            return [ToWorker(worker, begin) for worker in sorted(self.workers)]
         rows: dict[int, list[Row]] = {worker: [] for worker in sorted(self.workers)}
         for placed in epoch.placed:
             start = self.starts[placed.request.entry]
@@ -169,6 +189,7 @@ class Coordinator:
         epoch.finished.add(event.worker)
         if isinstance(event, FinishedFused):
             return self._commit(epoch, event.outcomes)
+        epoch.boxes += event.boxes
         for sequence, result in event.results:
             if sequence in epoch.results:
                 raise IllegalTransition(f"row {sequence} of epoch {event.version} has two results")
@@ -180,14 +201,21 @@ class Coordinator:
     def _commit(self, epoch: Epoch, outcomes: tuple[Outcome, ...]) -> Commands:
         self.committed, self.sequence = self.latest, epoch.end
         self.epoch, self.running, self.leader = None, False, None
-        answered = list(zip(epoch.placed, outcomes, strict=True))
-        ran = tuple(
-            Ran(p.request, p.sequence, self.committed.epoch, isinstance(o, Raised))
-            for p, o in answered
-            if not (isinstance(o, Raised) and isinstance(o.error, KeyboardInterrupt))  # withdrawn on the way
-        )
-        replies = [Reply(p.request.number, o) for p, o in answered]
+        ran = _ran(epoch.placed, outcomes, self.committed)
+        replies = [Reply(p.request.number, o) for p, o in zip(epoch.placed, outcomes, strict=True)]
         return [Committed(self.committed, ran, epoch.plan.stages if epoch.plan else 1), *replies, *self._advance()]
+
+    # -- one request at once, without messages: for a host that has all machines in its hands and finds them idle ------
+
+    def alone(self, request: Request) -> tuple[Version, Placed]:
+        """Begin it; nothing else may be told to the coordinator before `alone_done`."""
+        if not self.idle:
+            raise IllegalTransition(f"{request.number} would not run alone: {self!r}")
+        return self._new_version(), Placed(request, self.sequence)
+
+    def alone_done(self, placed: Placed, outcome: Outcome) -> Committed:
+        self.committed, self.sequence = self.latest, placed.sequence + len(placed.request.rows)
+        return Committed(self.committed, _ran((placed,), (outcome,), self.committed), 1)
 
     def _dissolve(self) -> Commands:
         """A request has failed: none of them shares an epoch again, and one that was alone runs fused."""

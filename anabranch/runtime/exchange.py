@@ -7,8 +7,9 @@ has sent its end mark for the stage before and all parcels that the mark counts 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
-from anabranch.runtime.messages import End, Row, Rows, Version
+from anabranch.runtime.messages import End, Rows, Version
 
 
 class Arrivals:
@@ -16,11 +17,11 @@ class Arrivals:
 
     def __init__(self, version: Version) -> None:
         self.version = version
-        self._rows: dict[int, list[Row]] = {}
+        self._rows: dict[int, list[Any]] = {}
         self._parcels: dict[tuple[int, int], set[int]] = {}  # (source, stage) -> numbers of the parcels that are here
         self._ends: dict[tuple[int, int], int] = {}
 
-    def add(self, rows: Iterable[tuple[int, Row]]) -> None:
+    def add(self, rows: Iterable[tuple[int, Any]]) -> None:
         for stage, row in rows:
             self._rows.setdefault(stage, []).append(row)
 
@@ -37,7 +38,7 @@ class Arrivals:
         """Has everything arrived that is run in this stage?"""
         return stage == 0 or all(self._ended(peer, stage - 1) for peer in peers)
 
-    def take(self, stage: int) -> list[Row]:
+    def take(self, stage: int) -> list[Any]:
         return self._rows.pop(stage, [])
 
     def _ended(self, peer: int, stage: int) -> bool:

@@ -7,7 +7,7 @@ Laws: writes of an open version can be taken back until it is settled; after `se
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol
 
 from anabranch.graph.nodes import Graph
 from anabranch.lang import Program
@@ -18,10 +18,25 @@ from anabranch.runtime.routing import Routing
 from anabranch.state.parts import start
 
 
+class Arena(Protocol):
+    """The flat memory of an instance, which has a log of its own; see `anabranch.kernels.native.stores`."""
+
+    logging: bool
+
+    def mark(self) -> tuple[int, int]: ...
+    def roll_back(self, mark: tuple[int, int]) -> None: ...
+    def clear(self) -> None: ...
+
+
+Marks = list[tuple[int, tuple[int, int]]]
+START = (0, 0)
+
+
 class Memory:
     """`parts[state][instance]` and `of_instance[instance][state]` are the same objects.
 
-    An instance that is not here (its worker was lost and has not restored it) has no parts.
+    An instance that is not here (its worker was lost and has not restored it) has no parts. One whose state, or a part
+    of it, is in flat memory has an arena.
     """
 
     def __init__(self, graph: Graph, program: Program, routing: Routing) -> None:
@@ -30,6 +45,7 @@ class Memory:
         self.parts = start(graph, program, routing.instances, routing.owner)
         self.of_instance: list[dict[str, Any]] = [{} for _ in range(routing.instances)]
         self.journals = [Journal() for _ in range(routing.instances)]
+        self.arenas: list[Arena | None] = [None] * routing.instances
         self._open: list[Version | None] = [None] * routing.instances  # being written
         self._at: list[Version | None] = [None] * routing.instances  # what is below the journal
         for i in range(routing.instances):
@@ -38,16 +54,27 @@ class Memory:
     def put(self, instance: int, content: dict[str, Any], version: Version) -> None:
         """Let an instance hold this content, whatever it held."""
         journal = self.journals[instance] = Journal()
+        self.arenas[instance] = None
         self._open[instance], self._at[instance] = None, version
         self.of_instance[instance] = content
         for name, part in content.items():
             bind(part, journal)
             self.parts[name][instance] = part
 
+    def lay_out(self, instance: int, arena: Arena, parts: dict[str, Any]) -> None:
+        """Let these states of an instance be the ones in an arena; for when nothing is open."""
+        if self._open[instance] is not None:
+            raise AssertionError(f"instance {instance} is being written")
+        self.arenas[instance] = arena
+        for name, part in parts.items():
+            bind(part, self.journals[instance])
+            self.parts[name][instance] = self.of_instance[instance][name] = part
+
     def forget(self, instances: Iterable[int]) -> None:
         """The worker of these instances is lost."""
         for i in instances:
             self.journals[i] = Journal()
+            self.arenas[i] = None
             self._open[i] = self._at[i] = None
             self.of_instance[i] = {}
             for parts in self.parts.values():
@@ -62,6 +89,9 @@ class Memory:
         for i in instances:
             self._open[i] = version
             self.journals[i].active = True
+            arena = self.arenas[i]
+            if arena is not None:
+                arena.logging = True
 
     def is_open(self, version: Version) -> bool:
         """Is every instance still here as this version began to write it?"""
@@ -70,7 +100,7 @@ class Memory:
     def settle(self, instances: Iterable[int], committed: Version, latest: Version) -> None:
         """Keep what `committed` wrote, take back what any other version up to `latest` did."""
         for i in instances:
-            version, journal = self._open[i], self.journals[i]
+            version, journal, arena = self._open[i], self.journals[i], self.arenas[i]
             if version is None or version > latest:
                 continue
             if version == committed:
@@ -78,7 +108,12 @@ class Memory:
                 self._at[i] = committed
             else:
                 journal.rollback()
+                if arena is not None:
+                    arena.roll_back(START)
             journal.active = False
+            if arena is not None:
+                arena.clear()
+                arena.logging = False
             self._open[i] = None
 
     def commit(self, version: Version) -> None:
@@ -86,10 +121,19 @@ class Memory:
         self.settle(range(self.routing.instances), version, version)
         self._at = [version] * self.routing.instances
 
-    def mark(self) -> list[int]:
+    def mark(self) -> Marks:
         """A point to which all instances can be rolled back."""
-        return [journal.mark() for journal in self.journals]
+        return [
+            (journal.mark(), START if arena is None else arena.mark())
+            for journal, arena in zip(self.journals, self.arenas, strict=True)
+        ]
 
-    def rollback(self, marks: list[int]) -> None:
-        for journal, mark in zip(self.journals, marks, strict=True):
+    def undo(self) -> None:
+        """Take back all that the open version has written."""
+        self.rollback([(0, START)] * len(self.journals))
+
+    def rollback(self, marks: Marks) -> None:
+        for journal, arena, (mark, at) in zip(self.journals, self.arenas, marks, strict=True):
             journal.rollback(mark)
+            if arena is not None:
+                arena.roll_back(at)

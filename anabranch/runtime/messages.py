@@ -6,6 +6,7 @@ dropped; so is what arrives twice.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -44,7 +45,7 @@ class Request:
 
     number: int
     entry: str
-    rows: tuple[tuple[Any, ...], ...]
+    rows: Sequence[tuple[Any, ...]]
 
 
 class Placed(NamedTuple):
@@ -58,7 +59,19 @@ class Placed(NamedTuple):
 class Results:
     """One result per row."""
 
-    values: tuple[Any, ...]
+    values: Sequence[Any] | Boxed
+
+
+@dataclass(frozen=True, slots=True)
+class Boxed:
+    """The results of a request as kernels left them, in boxes of all workers; `first` is its first sequence number."""
+
+    first: int
+    rows: int
+    boxes: tuple[Any, ...]
+
+    def __len__(self) -> int:
+        return self.rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +159,16 @@ class Begin:
 
 
 @dataclass(frozen=True, slots=True)
+class BeginColumns:
+    """Run one request stage by stage through kernels: each worker takes the rows that start at it."""
+
+    version: Version
+    committed: Version
+    plan: Plan
+    placed: Placed
+
+
+@dataclass(frozen=True, slots=True)
 class BeginFused:
     """Run these requests one after the other on all instances of this address space, on top of `committed`."""
 
@@ -167,13 +190,16 @@ class Settle:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows made in a stage, with the stages they are for; `number` counts the parcels of this stage to this worker."""
+    """Rows made in a stage, with the stages they are for; `number` counts the parcels of this stage to this worker.
+
+    Of an epoch that runs through kernels they are boxes of rows, see `anabranch.kernels.native.stages`.
+    """
 
     version: Version
     source: int
     stage: int
     number: int
-    rows: tuple[tuple[int, Row], ...]
+    rows: tuple[tuple[int, Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,11 +217,12 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """All stages are done, nothing failed. `results` by sequence number."""
+    """All stages are done, nothing failed. `results` by sequence number, or `boxes` of them."""
 
     worker: int
     version: Version
     results: tuple[tuple[int, Any], ...]
+    boxes: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +264,7 @@ class Loaded:
 @dataclass(frozen=True, slots=True)
 class ToWorker:
     worker: int
-    message: Begin | BeginFused | Settle | Rows | End
+    message: Begin | BeginColumns | BeginFused | Settle | Rows | End
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +316,7 @@ class Grant:
 CoordinatorEvent = (
     Submit | Withdraw | Hold | Release | Lost | Joined | Stalled | Finished | FinishedFused | Failed | Settled
 )
-WorkerEvent = Begin | BeginFused | Settle | Rows | End | Loaded
+WorkerEvent = Begin | BeginColumns | BeginFused | Settle | Rows | End | Loaded
 CoordinatorCommand = ToWorker | Committed | Reply | Withdrawn | Grant
 WorkerCommand = ToWorker | ToCoordinator | Again | Load
 

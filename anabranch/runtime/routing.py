@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from anabranch.lang.keys import BLOCK as BLOCK
 from anabranch.lang.keys import BUCKETS, bucket
-
-BLOCK = 64  # rows without a key go by blocks of sequence numbers to one instance
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ instance alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Protocol
@@ -16,7 +16,7 @@ from anabranch.kernels.values import DONE, UNSET, copier
 from anabranch.lang.entry import checked_result
 from anabranch.lang.spec import EntrySpec
 from anabranch.runtime.memory import Memory
-from anabranch.runtime.messages import IllegalTransition, Row
+from anabranch.runtime.messages import IllegalTransition, Placed, Row
 from anabranch.runtime.plan import Plan, make_plan
 from anabranch.runtime.routing import Routing
 
@@ -28,6 +28,40 @@ class Code(Protocol):
     def whole(self, name: str) -> Callable[..., Any]: ...
     def start_key(self, entry: str) -> Callable[..., Any]: ...
     def place(self, entry: str, error: BaseException) -> tuple[str, int]: ...
+
+
+class Batch(Protocol):
+    """The rows of a request on their way through a kernel; `done` of them have run.
+
+    `run` does at most so many more. What it raises is what row number `done` raises.
+    """
+
+    done: int
+
+    def run(self, rows: int) -> None: ...
+    def results(self) -> Sequence[Any]: ...
+
+
+class StageBatch(Protocol):
+    """The rows of a stage on one instance on their way through a kernel; as `Batch`."""
+
+    done: int
+    total: int
+
+    def run(self, rows: int) -> None: ...
+    def boxes(self) -> Sequence[Any]: ...
+
+
+class Kernels(Protocol):
+    """Machine code for whole entries and for stages, where there is some: see `anabranch.kernels.native`."""
+
+    def batch(
+        self, entry: str, rows: Sequence[tuple[Any, ...]], sequence: int, python: Callable[[int], Any]
+    ) -> Batch | None: ...
+
+    def stage(
+        self, placed: Placed, stage: int, instance: int, boxes: Sequence[Any], python: Callable[..., Any]
+    ) -> StageBatch: ...
 
 
 @dataclass(slots=True)
@@ -68,8 +102,16 @@ class Start:
 class Runner:
     """Runs rows on the instances of one address space."""
 
-    def __init__(self, graph: Graph, code: Code, memory: Memory, specs: dict[str, EntrySpec]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        code: Code,
+        memory: Memory,
+        specs: dict[str, EntrySpec],
+        kernels: Kernels | None = None,
+    ) -> None:
         self.graph, self.code, self.memory, self.routing = graph, code, memory, memory.routing
+        self._kernels = kernels
         self.specs = specs
         self.entries = {e.name: e for e in graph.entries}
         self.starts = {e.name: Start(graph, e, code, self.routing) for e in graph.entries}
@@ -163,6 +205,29 @@ class Runner:
             raise IllegalTransition(f"a loop ended twice: {group}")
         collected = [r.values for r in group if self._flows[r.flow or 0].flow.each]
         return [_with(r, self._flows[r.flow or 0].position, collected) for r in main]
+
+    def batch(self, entry: str, rows: Sequence[tuple[Any, ...]], sequence: int) -> Batch | None:
+        """A request on its way through the kernel of its entry, None if there is none."""
+        if self._kernels is None:
+            return None
+        return self._kernels.batch(entry, rows, sequence, lambda i: self.alone(entry, sequence + i, rows[i]))
+
+    def stage(self, placed: Placed, plan: Plan, stage: int, instance: int, boxes: Sequence[Any]) -> StageBatch:
+        """A stage of a request on its way through the kernel of its entry."""
+        entry = placed.request.entry
+
+        def python(flow: int | None, sequence: int, order: int, home: int, values: tuple[Any, ...]) -> Any:
+            """A row that the kernel leaves: what it sends, as rows, and its results."""
+            if flow is None:
+                row = next(r for r in self.starts[entry].rows(sequence, values) if r.instance == instance)
+            else:
+                row = Row(sequence, order, self._flows[flow].flow.target, flow, instance, home, values)
+            made = Made()
+            self.run(row, plan, made)
+            return [row for _, row in made.rows], made.results
+
+        assert self._kernels is not None
+        return self._kernels.stage(placed, stage, instance, boxes, python)
 
     # -- one row alone ------------------------------------------------------------------------------------------
 

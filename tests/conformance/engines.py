@@ -61,11 +61,18 @@ def embedded(program: ab.Program, workers: int) -> Running:
     return Running(program, app, lambda name: getattr(app.state, name).copy(), app.stop, threads=4)
 
 
+def compiled(program: ab.Program, workers: int) -> Running:
+    """Kernels wherever there are some; with several workers in stages wherever there are some."""
+    app = App(program, workers, limits=Limits(fused_rows=-1) if workers > 1 else None, tier="compiled")
+    return Running(program, app, lambda name: getattr(app.state, name).copy(), app.stop, threads=4)
+
+
 ENGINES: dict[str, Engine] = {
     "plain": plain,
     "sequential": sequential,
     **{f"embedded-{n}": partial(embedded, workers=n) for n in (1, 2, 3)},
     "staged-2": staged,
+    **{f"compiled-{n}": partial(compiled, workers=n) for n in (1, 2)},
 }
 
 

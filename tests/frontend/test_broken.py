@@ -54,7 +54,8 @@ def test_every_diagnostic_teaches() -> None:
 
 def test_every_code_is_shown_by_a_program_of_the_corpus() -> None:
     shown = {code for path in PROGRAMS for codes in expected_codes(path).values() for code in codes}
-    assert shown == set(CODES) - {"AB101"}  # no file can show a class without source
+    # No file can show a class without source; AB602 is about tiers, see tests/test_check_tier.py.
+    assert shown == set(CODES) - {"AB101", "AB602"}
 
 
 def test_there_are_many() -> None:

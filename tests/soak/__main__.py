@@ -1,6 +1,7 @@
 """Long runs, each with a command of its own; together they write the report docs/soak.md.
 
-    python -m tests.soak [--programs 20000] [--seeds 20000] [--minutes 10] [--report docs/soak.md] [--json]
+    python -m tests.soak [--programs 20000] [--compiled 1000] [--seeds 20000] [--minutes 10]
+                         [--report docs/soak.md] [--json]
 
 Zero leaves a part out. A failing program or seed is printed with the command that shows it.
 """
@@ -16,6 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import anabranch as ab
+from tests.soak.compiled import soak_compiled
 from tests.soak.engine import soak_engine
 from tests.soak.programs import soak_programs
 from tests.soak.seeds import soak_seeds
@@ -24,6 +26,7 @@ from tests.soak.seeds import soak_seeds
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--programs", type=int, default=20_000, help="random programs on the sequential engine")
+    parser.add_argument("--compiled", type=int, default=1_000, help="random programs as kernels")
     parser.add_argument("--seeds", type=int, default=20_000, help="stories of the simulator")
     parser.add_argument("--minutes", type=float, default=10.0, help="callers on worker threads")
     parser.add_argument("--first", type=int, default=1_000_000, help="the first seed")
@@ -34,12 +37,15 @@ def main() -> int:
     parts = []
     if options.programs:
         parts.append(soak_programs(options.first, options.programs, options.jobs))
+    if options.compiled:
+        parts.append(soak_compiled(options.first, options.compiled, options.jobs))
     if options.seeds:
         parts.append(soak_seeds(options.first, options.seeds, options.jobs))
     if options.minutes:
         parts.append(soak_engine(options.minutes * 60))
     version = f"Python {platform.python_version()}, {os.cpu_count()} cores, anabranch {ab.__version__}"
-    asked = f"--first {options.first} --programs {options.programs} --seeds {options.seeds}"
+    asked = f"--first {options.first} --programs {options.programs} --compiled {options.compiled}"
+    asked += f" --seeds {options.seeds}"
     head = f"# The last soak\n\n`python -m tests.soak {asked} --minutes {options.minutes:g}` ({version}).\n"
     text = "\n".join([head, *(part.text() for part in parts)])
     if options.report is not None:

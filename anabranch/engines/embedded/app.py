@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from types import MappingProxyType, TracebackType
 from typing import Any
@@ -21,6 +21,7 @@ from anabranch.engines.embedded.history import History, Recorder
 from anabranch.engines.embedded.metrics import Meter, Metrics
 from anabranch.engines.embedded.progress import progress
 from anabranch.engines.embedded.states import States
+from anabranch.engines.embedded.tiers import TIERS, Tiers
 from anabranch.engines.embedded.tracebacks import let_go
 from anabranch.graph.nodes import Graph
 from anabranch.kernels import PythonCode
@@ -48,11 +49,14 @@ def run(
     on: object = None,
     checkpoint: object = None,
     history: bool = False,
+    tier: str = "auto",
 ) -> App:
     """Run a program on the embedded engine.
 
     `workers` is the number of instances of its state and of threads that work on them; by default the number of cores.
     With `history` the app keeps all inputs, so that `app.history()` can be replayed; that costs their memory.
+    `tier` is "auto" (entries are compiled to machine code once that is worth the wait), "compiled" (all that can be, at
+    the start) or "python" (none); `app.explain()` says what can be compiled and why not.
 
     >>> import anabranch as ab
     >>> from anabranch.demo import Recommender
@@ -70,7 +74,9 @@ def run(
         raise TypeError(f"ab.run takes an object of a program class, got {program!r}{shown}")
     if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool) or workers < 1):
         raise ValueError(f"workers is a number of threads, at least 1, got {workers!r}: write ab.run(..., workers=2)")
-    return App(program, workers or os.cpu_count() or 1, history)
+    if tier not in TIERS:
+        raise ValueError(f"tier is one of {', '.join(map(repr, TIERS))}, got {tier!r}")
+    return App(program, workers or os.cpu_count() or 1, history, tier=tier)
 
 
 class App:
@@ -87,6 +93,7 @@ class App:
         limits: Limits | None = None,
         gate: Gate | None = None,
         graph: Graph | None = None,
+        tier: str = "auto",
     ) -> None:
         self._graph = graph or compile(type(program))
         self._program = program
@@ -95,15 +102,25 @@ class App:
         self._memory = Memory(self._graph, program, routing)
         self._recorder = Recorder(self._graph, routing, history)
         self._meter = Meter(workers)
+        limits = limits or Limits()
+        self._tiers = Tiers(self._graph, program, self._memory, tier, limits.fused_rows)
         code = PythonCode(self._graph, program)
-        runners = [Runner(self._graph, self._meter.timed(code, w), self._memory, specs) for w in range(workers)]
+        runners = [self._runner(code, specs, w) for w in range(workers)]
         machines = [Worker(w, workers, runner) for w, runner in enumerate(runners)]
-        self._coordinator = Coordinator(workers, Backlog(self._graph, limits or Limits()), runners[0].starts)
+        tiers = self._tiers
+        backlog = Backlog(self._graph, limits, tiers.runs_whole, tiers.runs_in_columns)
+        self._coordinator = Coordinator(workers, backlog, runners[0].starts)
         self._driver = Threads(self._coordinator, machines, self._committed, gate)
         self.entries: Mapping[str, AppEntry] = MappingProxyType(
             {e.name: AppEntry(self, specs[e.name]) for e in self._graph.entries}
         )
         self.state = States(self._graph, self._memory, program.__anabranch_merges__, self._driver)
+        self._tiers.start(self._driver)
+
+    def _runner(self, code: PythonCode, specs: dict[str, EntrySpec], worker: int) -> Runner:
+        meter = self._meter
+        kernels = self._tiers.kernels(meter.cells(worker))
+        return Runner(self._graph, meter.timed(code, worker), self._memory, specs, kernels)
 
     def __getattr__(self, name: str) -> AppEntry:
         entries = self.__dict__.get("entries", {})
@@ -154,29 +171,39 @@ class App:
 
     def explain(self) -> Explanation:
         """How each entry runs: its tasks, their stages and tier, straight or winding, and why."""
-        return explain(self._graph)
+        return explain(self._graph, self._tiers)
 
     def _committed(self, committed: Committed) -> None:
         self._memory.commit(committed.version)
         self._meter.epoch(committed)
         self._recorder.add(committed)
 
-    def _request(self, spec: EntrySpec, rows: list[tuple[Any, ...]], batch: bool) -> list[Any]:
+    def _request(self, spec: EntrySpec, rows: Sequence[tuple[Any, ...]], batch: bool) -> Any:
         start = perf_counter()
         if batch:
             with progress(spec.name, len(rows)) as watch:
-                outcome = self._driver.submit(spec.name, tuple(rows), watch)
+                outcome = self._driver.submit(spec.name, rows, watch)
         else:
-            outcome = self._driver.submit(spec.name, tuple(rows))
+            outcome = self._driver.submit(spec.name, rows)
         self._meter.latency(spec.name, perf_counter() - start)
         if isinstance(outcome, Results):
-            return list(outcome.values)
+            return outcome.values
         error = outcome.error
         let_go(error)
         try:
             raise error
         finally:
             del outcome, error  # else the traceback holds this frame, and the frame the traceback
+
+    def _many(self, spec: EntrySpec, data: Any) -> Any:
+        """A batch: as columns of words where its entry has a kernel, else row by row."""
+        block = self._tiers.block(spec, data)
+        if block is None:
+            batch = read_batch(spec, data)
+            block = self._tiers.block_of_rows(spec, batch.rows)
+            if block is None:
+                return batch.results(list(self._request(spec, tuple(batch.rows), True)))
+        return self._tiers.in_kind(spec, data, self._request(spec, block, True))
 
 
 class AppEntry:
@@ -193,7 +220,8 @@ class AppEntry:
             row = bind_call(self._spec, args, kwargs)
         except Refused as error:
             raise error.as_input(self._spec.name, 0) from None
-        return self._app._request(self._spec, [row], False)[0]
+        self._app._tiers.expect(self._spec.name, 1)
+        return self._app._request(self._spec, (row,), False)[0]
 
     def __getattr__(self, name: str) -> Any:
         raise not_yet_on_entries(self._spec.name, name)
@@ -210,5 +238,4 @@ class AppEntry:
         if is_stream(data):
             results = each_batch(self.many, data)
             return None if self._spec.result == NONE else results
-        batch = read_batch(self._spec, data)
-        return batch.results(self._app._request(self._spec, batch.rows, True))
+        return self._app._many(self._spec, data)

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from pathlib import PurePath
+from typing import Any, Protocol
 
 from anabranch.graph.nodes import Entry, Graph
 from anabranch.runtime.plan import make_plan
 
-PYTHON = "python"
-WHY_PYTHON = "this version has no compiled tier"
+PYTHON, COMPILED = "python", "compiled"
+
+
+class Tiers(Protocol):
+    """What is known of the tiers of an app; see `anabranch.engines.embedded.tiers`."""
+
+    tier: str
+
+    def fallback(self, entry: str) -> Any: ...
+    def is_fast(self, entry: str) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +93,25 @@ class Explanation:
         return self.graph.to_svg()
 
 
-def explain(graph: Graph) -> Explanation:
-    return Explanation(graph, tuple(_explain(graph, entry) for entry in graph.entries))
+def explain(graph: Graph, tiers: Tiers) -> Explanation:
+    return Explanation(graph, tuple(_explain(graph, entry, tiers) for entry in graph.entries))
 
 
-def _explain(graph: Graph, entry: Entry) -> EntryExplained:
+def _tier(entry: str, tiers: Tiers) -> tuple[str, str]:
+    """The tier of an entry, and why."""
+    if tiers.tier == PYTHON:
+        return PYTHON, "as ab.run was told"
+    fallback = tiers.fallback(entry)
+    if fallback is not None:
+        span = fallback.span
+        place = "" if span is None else f", {PurePath(span.file).name}:{span.line}"
+        return PYTHON, f"{fallback.why}{place}"
+    return COMPILED, "in use" if tiers.is_fast(entry) else "as Python until it has had enough rows"
+
+
+def _explain(graph: Graph, entry: Entry, tiers: Tiers) -> EntryExplained:
     plan = make_plan(graph, [entry.name])
+    tier, why = _tier(entry.name, tiers)
     tasks = tuple(
         TaskExplained(
             task.name,
@@ -98,8 +120,8 @@ def _explain(graph: Graph, entry: Entry) -> EntryExplained:
             task.key,
             task.reads,
             task.writes,
-            PYTHON,
-            WHY_PYTHON,
+            tier,
+            why,
         )
         for task in graph.tasks
         if task.entry == entry.name

@@ -94,5 +94,8 @@ class Recorder:
     def history(self) -> History:
         routing = self._routing
         complete = self._keep_all and not self._loaded
-        requests = tuple([Numbered(*kept) for kept in self._kept])
-        return History(requests, routing.instance_of_bucket, routing.instances, complete, self._graph)
+        requests = []
+        for sequence, entry, rows, epoch, failed, inputs in self._kept:
+            kept = None if inputs is None else tuple(inputs)  # rows also where they came as columns
+            requests.append(Numbered(sequence, entry, rows, epoch, failed, kept))
+        return History(tuple(requests), routing.instance_of_bucket, routing.instances, complete, self._graph)

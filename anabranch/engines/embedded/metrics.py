@@ -105,6 +105,10 @@ class Meter:
         self._latencies: dict[str, deque[float]] = {}
         self._tasks: list[dict[str, list[float]]] = [{} for _ in range(workers)]  # rows, seconds
 
+    def cells(self, worker: int) -> dict[str, list[float]]:
+        """Rows and seconds by task, as one worker counts them."""
+        return self._tasks[worker]
+
     def timed(self, code: Code, worker: int) -> TimedCode:
         return TimedCode(code, self._tasks[worker])
 

@@ -44,3 +44,15 @@ def progress(entry: str, rows: int) -> Iterator[Callable[[float], None] | None]:
 def _is_terminal() -> bool:
     """A process may have no stderr, or may have closed it."""
     return sys.stderr is not None and not getattr(sys.stderr, "closed", False) and sys.stderr.isatty()
+
+
+@contextmanager
+def compiling(entry: str) -> Iterator[None]:
+    """A sign that a compiler is at work, on a terminal only."""
+    if not _is_terminal():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(f"compiling {entry} (once: it is kept on disk)"):
+        yield

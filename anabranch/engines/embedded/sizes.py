@@ -1,4 +1,4 @@
-"""How much memory Python objects take, estimated: of a container, from the first of what it holds."""
+"""How much memory a state takes: exactly in flat memory, of Python objects estimated from the first they hold."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ def size_of(part: Any) -> int:
     >>> 8_000_000 < size_of(DenseMatrix.zeros(1000, 1000)) < 8_001_000
     True
     """
+    store = getattr(part, "store", None)
+    if store is not None and is_builtin(part):  # in flat memory: exactly what is allocated
+        return int(store.nbytes)
     if not is_builtin(part):
         return _deep(part, 0)
     if isinstance(part, Matrix):

@@ -130,13 +130,19 @@ class StateView:
         import pyarrow as pa
 
         columns = arrow_columns(self._state)
+        whole = self._state.distribution is Distribution.PARTITIONED
+        with self._driver.hold():
+            if whole and all(hasattr(part, "arrow_arrays") for part in self._parts):
+                pieces = list(zip(*[part.arrow_arrays() for part in self._parts], strict=True))
+                schema = pa.schema([arrow_field(name, t) for name, t in columns])
+                return pa.Table.from_arrays([pa.concat_arrays(found) for found in pieces], schema=schema)
         rows = [row_of(self._state, key, value) for key, value in self.scan()]
         arrays = [arrow_array(t, [row[i] for row in rows]) for i, (_, t) in enumerate(columns)]
         return pa.Table.from_arrays(arrays, schema=pa.schema([arrow_field(name, t) for name, t in columns]))
 
     @property
     def nbytes(self) -> int:
-        """Bytes in memory, estimated from a sample of the entries."""
+        """Bytes in memory: exact in flat memory, else estimated from a sample of the entries."""
         with self._driver.hold():
             return self._size()
 

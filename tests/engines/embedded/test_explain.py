@@ -31,7 +31,10 @@ def test_straight_and_winding_entries() -> None:
         for entry in entries.values():
             stages = {task["stage"] for task in entry["tasks"].values()}
             assert stages == (set(range(entry["stages"])) if entry["straight"] else {None})
-            assert all((task["tier"], bool(task["why"])) == ("python", True) for task in entry["tasks"].values())
+            assert all(task["tier"] in ("python", "compiled") and task["why"] for task in entry["tasks"].values())
+        tiers = {name: {t["tier"]: t["why"] for t in entry["tasks"].values()} for name, entry in entries.items()}
+        assert tiers["supply"] == {"compiled": "as Python until it has had enough rows"}
+        assert tiers["slow"] == {"python": "nap is not in the kernels' table, shop.py:68"}
         reward = entries["reward"]["tasks"]
         assert (reward["reward.1"]["key"], reward["reward.1"]["reads"]) == ("sku", ["stock"])
         assert (reward["reward.2"]["key"], reward["reward.2"]["writes"]) == ("user", ["wallet"])

@@ -34,10 +34,13 @@ def work(app: Any) -> None:
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_numbers_add_up(workers: int) -> None:
-    with ab.run(Shop(), workers=workers) as app:
+    before = time.perf_counter()
+    with ab.run(Shop(), workers=workers, tier="python") as app:
         start = time.perf_counter()
         work(app)
+        end = time.perf_counter()
         metrics = app.metrics()
+        after = time.perf_counter()
         assert {name: (e.requests, e.failed, e.rows) for name, e in metrics.entries.items()} == {
             "supply": (1, 0, 500),
             "pay_in": (12, 2, 111),
@@ -49,7 +52,7 @@ def test_numbers_add_up(workers: int) -> None:
         assert (metrics.rows, metrics.requests) == (793, 17)
         assert metrics.epochs == app.version == 17
         assert metrics.stages >= metrics.epochs
-        assert metrics.seconds > 0 and metrics.seconds - (time.perf_counter() - start) < 1
+        assert 0 < end - start <= metrics.seconds <= after - before
         for entry in metrics.entries.values():
             times = entry.latency
             assert times is not None and 0 < times.p50 <= times.p90 <= times.p99 <= times.max <= metrics.seconds
@@ -63,7 +66,7 @@ def test_numbers_add_up(workers: int) -> None:
 
 
 def test_nothing_has_been_done_yet() -> None:
-    with ab.run(Shop(), workers=2) as app:
+    with ab.run(Shop(), workers=2, tier="python") as app:
         metrics = app.metrics()
         assert (metrics.rows, metrics.requests, metrics.epochs, metrics.stages) == (0, 0, 0, 0)
         assert (dict(metrics.entries), dict(metrics.tasks)) == ({}, {})
@@ -72,7 +75,7 @@ def test_nothing_has_been_done_yet() -> None:
 
 
 def test_reading_is_no_epoch_and_loading_is_one() -> None:
-    with ab.run(Shop(), workers=2) as app:
+    with ab.run(Shop(), workers=2, tier="python") as app:
         app.supply("a", 1)
         assert (app.state.stock["a"], len(app.state.wallet), app.state.sales.copy()) == (1, 0, ab.Vector())
         assert app.metrics().epochs == app.version == 1
@@ -82,7 +85,7 @@ def test_reading_is_no_epoch_and_loading_is_one() -> None:
 
 
 def test_metrics_are_of_their_moment() -> None:
-    with ab.run(Shop(), workers=2) as app:
+    with ab.run(Shop(), workers=2, tier="python") as app:
         work(app)
         before = app.metrics()
         kept = before.to_dict()
@@ -97,7 +100,7 @@ def test_metrics_are_of_their_moment() -> None:
 
 
 def test_text_and_json() -> None:
-    with ab.run(Shop(), workers=2) as app:
+    with ab.run(Shop(), workers=2, tier="python") as app:
         work(app)
         metrics = app.metrics()
         text = str(metrics)
@@ -114,7 +117,7 @@ LATENCY = {"p50", "p90", "p99", "max"}
 
 
 def test_stages_are_counted() -> None:
-    app = App(Shop(), 2, limits=Limits(fused_rows=-1))
+    app = App(Shop(), 2, limits=Limits(fused_rows=-1), tier="python")
     for number, call in enumerate((lambda: app.supply("a", 1), lambda: app.reward("a", 1), app.sold), 1):
         call()
         assert app.metrics().epochs == number
@@ -126,16 +129,20 @@ STRAIGHT = ("supply", "reward", "sold")
 
 
 def test_a_busy_worker_is_seen() -> None:
-    with ab.run(Shop(), workers=1) as app:
+    before = time.perf_counter()
+    with ab.run(Shop(), workers=1, tier="python") as app:
+        start = time.perf_counter()
         app.slow(1, 0.2)
+        taken = time.perf_counter() - start
         metrics = app.metrics()
-        assert 0.5 < metrics.workers[0] <= 1
-        assert metrics.tasks["slow.1"].seconds == pytest.approx(0.2, abs=0.1)
-        assert metrics.entries["slow"].latency is not None and metrics.entries["slow"].latency.p50 >= 0.2
+        whole = time.perf_counter() - before
+        latency = metrics.entries["slow"].latency
+        assert latency is not None and 0.2 <= metrics.tasks["slow.1"].seconds <= latency.p50 <= taken
+        assert 0.2 / whole <= metrics.workers[0] <= min(1, taken / metrics.seconds)
 
 
 def test_threads_are_counted_once() -> None:
-    with ab.run(Shop(), workers=2) as app:
+    with ab.run(Shop(), workers=2, tier="python") as app:
         seen: list[int] = []
 
         def call(user: int) -> None:

@@ -1,0 +1,1 @@
+"""The compiled tier: kernels over flat memory. The only part of the project that imports numba."""

@@ -1,0 +1,206 @@
+"""Calls of builtins, of `math` and of record classes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from anabranch.graph.code import Apply, Const, Expr
+from anabranch.graph.effects import changes
+from anabranch.kernels.native import mappings, reductions, texts
+from anabranch.kernels.native.arithmetic import as_float, as_int, numeric
+from anabranch.kernels.native.layout import TEXT, NotInKernels, is_plain_record
+from anabranch.kernels.native.registers import Value, convert, is_number
+from anabranch.kernels.native.scope import Scope
+from anabranch.lang.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    STR,
+    Dict,
+    List,
+    Record,
+    Set,
+    Sparse,
+    Tuple,
+    strip_optional,
+    thaw,
+)
+
+# Functions of one float that CPython's math gives as they are.
+MATH = {
+    getattr(math, name): name
+    for name in (
+        "sqrt exp log log2 log10 log1p expm1 sin cos tan atan asin acos sinh cosh tanh fabs degrees radians "
+        "isnan isinf isfinite floor ceil trunc"
+    ).split()
+}
+MATH_OF_TWO = {getattr(math, name): name for name in "atan2 fmod copysign pow".split()}
+TO_BOOL = ("isnan", "isinf", "isfinite")
+TO_INT = ("floor", "ceil", "trunc")
+
+
+def call(scope: Scope, expr: Apply) -> Value:
+    function, args = expr.args[0], expr.args[1:]
+    if not isinstance(function, Const):
+        raise NotInKernels("a call of a value")
+    called = function.value
+    made = strip_optional(expr.type)
+    if isinstance(called, type) and isinstance(made, Record) and called is made.cls:
+        return _record(scope, made, args, expr.keywords)
+    positional = args[: len(args) - len(expr.keywords)]
+    named = dict(zip(expr.keywords, args[len(positional) :], strict=True))
+    known = callable(called) and _is_hashable(called)
+    if known and called in reductions.RULES:
+        if any(map(changes, args)):
+            raise NotInKernels(f"an argument of {_name(called)} changes something")
+        found = reductions.RULES[called](scope, positional, named)
+        if found is not None:
+            return found
+    if named:
+        raise NotInKernels(f"{_name(called)} with arguments by name")
+    if known and called in MATH and len(args) == 1:
+        return _math(scope, MATH[called], args)
+    if known and called in MATH_OF_TWO:
+        return _math(scope, MATH_OF_TWO[called], args)
+    rule = _BUILTINS.get(called) if known else None
+    if rule is None:
+        raise NotInKernels(f"{_name(called)} is not in the kernels' table")
+    return rule(scope, args)
+
+
+def _is_hashable(called: Any) -> bool:
+    try:
+        hash(called)
+    except TypeError:
+        return False
+    return True
+
+
+def _name(called: Any) -> str:
+    return getattr(called, "__name__", type(called).__name__)
+
+
+def _math(scope: Scope, name: str, args: Sequence[Expr]) -> Value:
+    words = []
+    for arg in scope.write.values(args):
+        if not is_number(arg.type):
+            raise NotInKernels(f"math.{name} of {arg.type}")
+        if arg.type in (INT, BOOL) and name in TO_INT:
+            return Value(INT, (as_int(arg),))
+        words.append(as_float(arg))
+    # What this tier does not have, an import of the kernel would not find: `names` says so.
+    scope.needs(name)
+    kind = BOOL if name in TO_BOOL else INT if name in TO_INT else FLOAT
+    return Value(kind, (f"{name}({', '.join(words)})",))
+
+
+def _record(scope: Scope, record: Record, args: Sequence[Expr], keywords: tuple[str, ...]) -> Value:
+    if not is_plain_record(record):
+        raise NotInKernels(f"{record} has code of its own in its making or comparing")
+    split = len(args) - len(keywords)
+    names = [*(name for name, _ in record.fields[:split]), *keywords]
+    values = dict(zip(names, scope.write.values(args), strict=True))
+    words: list[str] = []
+    for name, t in record.fields:
+        if name not in values:
+            raise NotInKernels(f"a field of {record} with a default")
+        given = values[name]
+        if thaw(given.type) != thaw(t) and INT in (given.type,) and t == FLOAT:
+            raise NotInKernels(f"an int as the float {name} of {record}")  # Python keeps the int
+        words += convert(given, t).words
+    return Value(record, tuple(words))
+
+
+def _abs(scope: Scope, args: Sequence[Expr]) -> Value:
+    value = scope.value(args[0])
+    if value.type == FLOAT:
+        return Value(FLOAT, (f"fabs({value.word})",))
+    if value.type in (INT, BOOL):
+        return Value(INT, (f"absolute({as_int(value)})",))
+    raise NotInKernels(f"abs of {value.type}")
+
+
+def _int(scope: Scope, args: Sequence[Expr]) -> Value:
+    if len(args) > 1:
+        raise NotInKernels("int with a base")
+    value = scope.value(args[0]) if args else Value(INT, ("0",))
+    if value.type in (INT, BOOL):
+        return Value(INT, (as_int(value),))
+    if value.type == FLOAT:
+        return Value(INT, (f"float_to_int({value.word})",))
+    if value.type == STR:
+        return Value(INT, (f"text_int({', '.join(value.words)})",))
+    raise NotInKernels(f"int of {value.type}")
+
+
+def _float(scope: Scope, args: Sequence[Expr]) -> Value:
+    value = scope.value(args[0]) if args else Value(FLOAT, ("0.0",))
+    if not is_number(value.type):
+        raise NotInKernels(f"float of {value.type}")
+    return Value(FLOAT, (as_float(value),))
+
+
+def _bool(scope: Scope, args: Sequence[Expr]) -> Value:
+    return Value(BOOL, (scope.write.condition(args[0]) if args else "False",))
+
+
+def _str(scope: Scope, args: Sequence[Expr]) -> Value:
+    return texts.text_of(scope, scope.value(args[0])) if args else scope.write.constant("", STR)
+
+
+def _round(scope: Scope, args: Sequence[Expr]) -> Value:
+    value = scope.value(args[0])
+    if len(args) != 1 or not is_number(value.type):
+        raise NotInKernels("round to a number of digits")
+    return Value(INT, (f"round_to_int({value.word})" if value.type == FLOAT else as_int(value),))
+
+
+def _len(scope: Scope, args: Sequence[Expr]) -> Value:
+    value = scope.value(args[0])
+    match value.type:
+        case List():
+            return Value(INT, (f"load({value.word} + 8)",))
+        case Dict() | Set():
+            return Value(INT, (mappings.length(value),))
+        case Sparse():
+            return Value(INT, (f"line_count({value.word})",))
+        case Tuple(items):
+            return Value(INT, (str(len(items)),))
+    if value.type == STR:
+        return Value(INT, (f"text_length({value.words[0]}, {value.words[1]})",))
+    if value.type in TEXT:
+        return Value(INT, (value.words[1],))
+    raise NotInKernels(f"len of {value.type}")
+
+
+def _ord(scope: Scope, args: Sequence[Expr]) -> Value:
+    value = scope.value(args[0])
+    if value.type != STR:
+        raise NotInKernels(f"ord of {value.type}")
+    return Value(INT, (f"code_point({', '.join(value.words)})",))
+
+
+def _divmod(scope: Scope, args: Sequence[Expr]) -> Value:
+    left, right = (scope.write.name_words(v) for v in scope.write.values(args))
+    both = [numeric(op, left, right, args[1]) for op in ("//", "%")]
+    return Value(Tuple(tuple(v.type for v in both)), tuple(w for v in both for w in v.words))
+
+
+def _range(scope: Scope, args: Sequence[Expr]) -> Value:
+    raise NotInKernels("a range that is kept")
+
+
+_BUILTINS: dict[Any, Callable[[Scope, Sequence[Expr]], Value]] = {
+    abs: _abs,
+    int: _int,
+    float: _float,
+    bool: _bool,
+    str: _str,
+    round: _round,
+    len: _len,
+    ord: _ord,
+    divmod: _divmod,
+    range: _range,
+}

@@ -1,0 +1,155 @@
+"""Which values kernels hold, and as which words.
+
+A word is an integer ("i"), a float ("f") or a boolean ("b"; 0 or 1 in memory). Text is its address and its length in
+bytes. None is no word at all; `T | None` a boolean, whether there is a value, and the words of T. A tuple or a record
+is the words of its items. A list is the address of its items and their number.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import lru_cache
+
+from anabranch.lang.types import (
+    BOOL,
+    BYTES,
+    FLOAT,
+    INT,
+    NEVER,
+    NONE,
+    STR,
+    Dense,
+    Dict,
+    Iter,
+    List,
+    Optional,
+    Record,
+    Scalar,
+    Set,
+    Sparse,
+    Tuple,
+    Type,
+)
+
+TEXT = (STR, BYTES)
+
+
+class NotInKernels(Exception):
+    """Something that has to run as Python; the message says what."""
+
+
+@lru_cache(maxsize=4096)
+def kinds(t: Type) -> tuple[str, ...]:
+    """The words of a value in memory, by their kinds.
+
+    >>> from anabranch.lang.annotations import parse
+    >>> "".join(kinds(parse(tuple[int, str, float | None])))
+    'iiibf'
+    """
+    match t:
+        case Scalar():
+            if t == INT:
+                return ("i",)
+            if t == FLOAT:
+                return ("f",)
+            if t == BOOL:
+                return ("b",)
+            if t in TEXT:
+                return ("i", "i")
+            if t in (NONE, NEVER):
+                return ()
+        case Optional(of):
+            return ("b", *kinds(of))
+        case Tuple(items):
+            return tuple(k for item in items for k in kinds(item))
+        case Record(_, fields):
+            return tuple(k for _, field in fields for k in kinds(field))
+        case List(of):
+            kinds(of)
+            return ("i", "i")
+    raise NotInKernels(f"values of type {_noun(t)} are not in the kernels' table")
+
+
+def _noun(t: Type) -> str:
+    match t:
+        case Sparse() | Dense() | Dict() | Set() | Iter():
+            return str(t).partition("[")[0]
+    return str(t)
+
+
+def fits(t: Type) -> bool:
+    """Can kernels hold values of this type?"""
+    try:
+        kinds(t)
+    except NotInKernels:
+        return False
+    return True
+
+
+def is_flat(t: Type) -> bool:
+    """Has it neither text nor lists, so that its words are the whole value?"""
+    match t:
+        case Scalar():
+            return t not in TEXT
+        case Optional(of):
+            return is_flat(of)
+        case Tuple(items):
+            return all(map(is_flat, items))
+        case Record(_, fields):
+            return all(is_flat(f) for _, f in fields)
+    return False
+
+
+def texts(t: Type) -> int:
+    """Bit i is set where word i is the address of text."""
+    match t:
+        case Scalar():
+            return 1 if t in TEXT else 0
+        case Optional(of):
+            return texts(of) << 1
+        case Tuple(items):
+            return _joined(items)
+        case Record(_, fields):
+            return _joined(tuple(f for _, f in fields))
+    return 0
+
+
+def _joined(items: tuple[Type, ...]) -> int:
+    bits = at = 0
+    for item in items:
+        bits |= texts(item) << at
+        at += len(kinds(item))
+    return bits
+
+
+def is_plain_record(record: Record) -> bool:
+    """Is the record just its fields? One with code of its own in its making or comparing is Python's."""
+    cls = record.cls
+    if issubclass(cls, tuple):
+        own = {"__new__", "__eq__", "__ne__", "__lt__", "__hash__", "__bool__", "__len__", "__getitem__", "__iter__"}
+        return not (own & _written_in(cls))
+    if not dataclasses.is_dataclass(cls):
+        return False
+    own = {"__new__", "__post_init__", "__bool__", "__len__", "__getattribute__", "__getattr__"}
+    return not (own & _written_in(cls)) and _made_by_dataclass(cls)
+
+
+def _written_in(cls: type) -> set[str]:
+    names: set[str] = set()
+    for base in cls.__mro__:
+        if base in (object, tuple):
+            continue
+        made = {"__new__"} if "_fields" in vars(base) else set()  # NamedTuple writes one itself
+        names |= set(vars(base)) - made
+    return names
+
+
+def _made_by_dataclass(cls: type) -> bool:
+    """Are `__init__` and `__eq__` the ones that `dataclass` writes?"""
+    for name in ("__init__", "__eq__"):
+        made = getattr(cls, name)
+        if getattr(getattr(made, "__code__", None), "co_filename", "") != "<string>" and not hasattr(
+            made, "__wrapped__"
+        ):
+            return False
+    return True

@@ -1,0 +1,208 @@
+"""The text of a kernel: a Python module that numba compiles.
+
+Law: equal graphs give equal texts, whatever the values of configuration; so what was compiled once can be kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from anabranch.graph.code import Access, Body, For, Function, Send, While
+from anabranch.graph.nodes import Graph
+from anabranch.kernels.native.comparisons import compare
+from anabranch.kernels.native.layout import NotInKernels, kinds
+from anabranch.kernels.native.registers import Value, convert, registers
+from anabranch.kernels.native.scope import Scope
+from anabranch.kernels.native.shapes import Shape
+from anabranch.kernels.native.source import Source
+from anabranch.kernels.native.statements import Statements, variable_types
+from anabranch.lang.types import NONE, Type, thaw
+
+HEAD = """\
+from numba import njit
+
+from anabranch.kernels.native.dicts import *
+from anabranch.kernels.native.hashing import *
+from anabranch.kernels.native.lines import *
+from anabranch.kernels.native.lists import *
+from anabranch.kernels.native.numbers import *
+from anabranch.kernels.native.sorting import *
+from anabranch.kernels.native.strings import *
+from anabranch.kernels.native.tables import *
+from anabranch.kernels.native.text import *
+from anabranch.kernels.native.words import *
+
+
+def compiled(function):
+    # Kernels that several processes have compiled meet in one: a symbol of two would be that of the first for both.
+    function.__qualname__ = f"{function.__code__.co_filename.strip('<>').replace('-', '_')}.{function.__name__}"
+    return njit(function, nogil=True, error_model="numpy")
+"""
+
+
+class Module:
+    """Functions, constants and searches that the code of one kernel needs."""
+
+    def __init__(self, graph: Graph, shapes: dict[str, Shape]) -> None:
+        self.graph, self.shapes = graph, shapes
+        self.constants: list[tuple[str | None, Any, Type]] = []  # name of configuration, or None and the value
+        self._at = 0
+        self._offsets: dict[tuple[Any, ...], int] = {}
+        self._functions: dict[str, tuple[str, str]] = {}  # by the graph's name: name and text
+        self._finders: dict[tuple[str, ...], tuple[str, str]] = {}
+        self._writing: set[str] = set()
+
+    # -- constants: words at fixed offsets ------------------------------------------------------------------------
+
+    def constant(self, value: Any, t: Type) -> int:
+        return self._place((None, type(value).__name__, repr(value), str(t)), None, value, t)
+
+    def config(self, name: str, t: Type) -> int:
+        return self._place((name,), name, None, t)
+
+    def _place(self, key: tuple[Any, ...], name: str | None, value: Any, t: Type) -> int:
+        if key not in self._offsets:
+            self._offsets[key] = self._at
+            self._at += 8 * len(kinds(t))
+            self.constants.append((name, value, t))
+        return self._offsets[key]
+
+    def needs(self, name: str) -> None:
+        from anabranch.kernels.native import numbers, text
+
+        if not hasattr(numbers, name) and not hasattr(text, name):
+            raise NotInKernels(f"{name} is not in the kernels' table")
+
+    # -- functions ----------------------------------------------------------------------------------------------------
+
+    def call(self, scope: Scope, name: str, args: Sequence[Value]) -> Value:
+        function = self.graph.function(name)
+        called = self._function(function)
+        given = [convert(a, t) for a, (_, t) in zip(args, function.params, strict=True)]
+        text = f"{called}(c{''.join(f', {w}' for v in given for w in v.words)})"
+        result = thaw(function.result)
+        width = len(registers(result))
+        if width == 0:
+            scope.out.line(text)
+            return Value(result, ())
+        if width == 1:
+            return Value(result, (scope.out.fresh(text),))
+        names = tuple(scope.out.name("r") for _ in range(width))
+        scope.out.line(f"{', '.join(names)} = {text}")
+        return Value(result, names)
+
+    def _function(self, function: Function) -> str:
+        if function.name not in self._functions:
+            if function.name in self._writing:
+                raise NotInKernels(f"{function.name} calls itself")
+            self._writing.add(function.name)
+            name = f"g{len(self._functions) + len(self._writing)}"
+            self._functions[function.name] = (name, self._write_function(function, name))
+        return self._functions[function.name][0]
+
+    def _write_function(self, function: Function, name: str) -> str:
+        given = dict(function.params)
+
+        def write(flagged: set[str]) -> tuple[Source, Scope]:
+            out = Source()
+            scope = Scope(self, out, variable_types(function.body, given), flagged)
+            scope.set = set(given)
+            words = [w for p in given for w in scope.variable(p).words]
+            out.line("@compiled")
+            with out.block(f"def {name}({', '.join(['c', *words])}):"):
+                out.line("k = load(c + 72)")
+                start = len(out.lines)
+                place = InFunction(scope, thaw(function.result))
+                if Statements(scope, place).body(function.body):
+                    place.returns(Value(NONE, ()))
+                params = set(words)
+                initial = [f"    {line}" for line in scope.initial() if line.split(" = ")[0] not in params]
+                out.lines[start:start] = initial
+            return out, scope
+
+        return str(settled(write))
+
+    # -- searches -----------------------------------------------------------------------------------------------------
+
+    def finder(self, shape: Shape) -> str:
+        """The name of the function that finds an entry by a key of this type."""
+        kind = (str(shape.key), str(shape.size))
+        if kind not in self._finders:
+            name = f"find{len(self._finders)}"
+            self._finders[kind] = (name, _write_finder(name, shape))
+        return self._finders[kind][0]
+
+    def text(self, functions: Iterable[str]) -> str:
+        parts = [HEAD]
+        parts += [text for _, text in self._finders.values()]
+        parts += [text for _, text in self._functions.values()]
+        return "\n\n".join([*parts, *functions])
+
+
+def settled(write: Callable[[set[str]], tuple[Source, Scope]]) -> Source:
+    """Written again where a variable is read that may have no value: then it gets a flag."""
+    flagged: set[str] = set()
+    while True:
+        out, scope = write(flagged)
+        if scope.doubtful <= flagged:
+            return out
+        flagged = flagged | scope.doubtful
+
+
+def _write_finder(name: str, shape: Shape) -> str:
+    out = Source()
+    width = len(kinds(shape.key))
+    key = Value(shape.key, tuple(f"k{i}" for i in range(width)))
+    out.line("@compiled")
+    with out.block(f"def {name}(hdr, hashed, {', '.join(key.words)}):"):
+        out.line("mask, index, entries = load(hdr + 24), load(hdr + 16), load(hdr + 32)")
+        out.line("slot = shift_right(hashed, 10) & mask")
+        with out.block("while True:"):
+            out.line("entry = load_32(index + 4 * slot)")
+            with out.block("if entry < 0:"):
+                out.line("return -1 - slot")
+            out.line(f"at = entries + {shape.size} * entry")
+            stored = Value(shape.key, tuple(_key_word(kind, i) for i, kind in enumerate(kinds(shape.key))))
+            same = compare(out, "==", stored, key)
+            if kinds(shape.key) != ("i",):
+                same = f"(load(at) & {(1 << 63) - 1}) == (hashed & {(1 << 63) - 1}) and {same}"
+            with out.block(f"if {same}:"):
+                out.line("return entry")
+            out.line("slot = (slot + 1) & mask")
+    return str(out)
+
+
+def _key_word(kind: str, i: int) -> str:
+    word = f"load(at + {8 + 8 * i})"
+    return f"({word} != 0)" if kind == "b" else word
+
+
+class InFunction:
+    """The place of a function's body: no state, and it returns to its caller."""
+
+    def __init__(self, scope: Scope, result: Type) -> None:
+        self._scope, self._result = scope, result
+        self.bodies: list[Body] = []
+
+    def access(self, stmt: Access) -> None:
+        raise NotInKernels(f"a function without state reaches {stmt.state}")
+
+    def returns(self, value: Value) -> None:
+        words = convert(value, self._result).words
+        self._scope.out.line(f"return {', '.join(words) or '0'}")
+
+    def send(self, stmt: Send) -> None:
+        raise NotInKernels("a function sends")
+
+    def enter(self, loop: For | While) -> None:
+        pass
+
+    def branch(self) -> object:
+        return None
+
+    def join(self, before: object) -> None:
+        pass
+
+    def forget(self, body: Body, names: Iterable[str] = ()) -> None:
+        pass

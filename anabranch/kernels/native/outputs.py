@@ -1,0 +1,46 @@
+"""Results of kernels in the form in which a batch came."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from anabranch.kernels.native.blocks import Results
+from anabranch.kernels.native.columns import decode
+from anabranch.kernels.native.layout import kinds
+from anabranch.lang.arrow import arrow_array, arrow_field
+from anabranch.lang.spec import EntrySpec
+from anabranch.lang.types import FLOAT, INT, NONE, Record, Type
+
+
+def result_parts(spec: EntrySpec, results: Results) -> list[tuple[str, Type, list[Any]]]:
+    """Name, type and words of each column of a result."""
+    assert spec.result is not None
+    if spec.result == NONE:
+        return []
+    if not isinstance(spec.result, Record):
+        return [("result", spec.result, list(results.columns))]
+    found, at = [], 0
+    for name, t in spec.result.fields:
+        width = len(kinds(t))
+        found.append((name, t, list(results.columns[at : at + width])))
+        at += width
+    return found
+
+
+def result_dict(spec: EntrySpec, results: Results) -> dict[str, list[Any]] | None:
+    if spec.result == NONE:
+        return None
+    return {name: decode(t, columns, len(results)) for name, t, columns in result_parts(spec, results)}
+
+
+def result_arrow(spec: EntrySpec, results: Results) -> pa.Table | None:
+    if spec.result == NONE:
+        return None
+    parts = result_parts(spec, results)
+    arrays = [
+        pa.array(columns[0]) if t in (INT, FLOAT) else arrow_array(t, decode(t, columns, len(results)))
+        for _, t, columns in parts
+    ]
+    return pa.Table.from_arrays(arrays, schema=pa.schema([arrow_field(name, t) for name, t, _ in parts]))

@@ -1,0 +1,120 @@
+"""How a kernel walks over rows, reads their words and writes their results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from anabranch.kernels.native.layout import kinds
+from anabranch.kernels.native.registers import Value
+from anabranch.kernels.native.scope import Scope
+from anabranch.lang.types import List, Optional, Record, Scalar, Tuple, Type, thaw
+
+FAR, NEAR = 16, 8  # rows; see `ahead`
+LOOP = """\
+@compiled
+def kernel(c):
+    i, end, count = load(c), load(c + 8), load(c + 56)
+    instances, marks, scratch = load(c + 40), load(c + 48), load(c + 88)
+    while i < end:
+{ahead}        store(c, i)
+        store(c + 80, scratch)
+        for m in range(count):
+            store(marks + 8 * m, load(load(instances + 8 * m) + 8))
+        row(c, i)
+        i += 1
+    store(c, i)
+    return 0
+"""
+
+
+def ahead_of_rows(row: str) -> str:
+    """Ask for the memory of rows to come; `row` says how row number {} is named."""
+    return (
+        f"        if i + {FAR} < end:\n"
+        f"            far(c, {row.format(FAR)}, i + {FAR})\n"
+        f"            near(c, {row.format(NEAR)}, i + {NEAR})\n"
+    )
+
+
+def parameters(
+    scope: Scope,
+    given: dict[str, Type],
+    row: str,
+    layout: Sequence[tuple[str, Type]] | None = None,
+    lists: bool = True,
+) -> None:
+    """Read the words of a row, laid out as `given` or `layout` say, into the variables of the given names.
+
+    Without `lists` those are not looked at, so nothing that is written here can leave the kernel.
+    """
+    at = 0
+    scope.out.line("ins = load(c + 128)")
+    for name, t in layout or list(given.items()):
+        if name not in given:
+            at += len(kinds(thaw(t)))
+            continue
+        words: list[str] = []
+        at = _read(scope, thaw(t), at, row, words, lists)
+        for variable, word in zip(scope.variable(name).words, words, strict=True):
+            scope.out.line(f"{variable} = {word}")
+
+
+def _read(scope: Scope, t: Type, at: int, row: str, words: list[str], lists: bool) -> int:
+    """As `Scope.load`, from columns: word number `at` of a row has an address and a stride of its own."""
+    match t:
+        case Scalar():
+            for kind in kinds(t):
+                place = f"load(ins + {16 * at}) + {row} * load(ins + {16 * at + 8})"
+                words.append({"i": f"load({place})", "f": f"load_float({place})", "b": f"(load({place}) != 0)"}[kind])
+                at += 1
+        case Optional(of):
+            place = f"load(ins + {16 * at}) + {row} * load(ins + {16 * at + 8})"
+            words.append(f"(load({place}) != 0)")
+            at = _read(scope, of, at + 1, row, words, lists)
+        case Tuple(items):
+            for item in items:
+                at = _read(scope, item, at, row, words, lists)
+        case Record(_, fields):
+            for _, field in fields:
+                at = _read(scope, field, at, row, words, lists)
+        case List():
+            start, size = (f"load(load(ins + {16 * a}) + {row} * load(ins + {16 * a + 8}))" for a in (at, at + 1))
+            words.append(scope.out.let(f"list_head(c, {start}, {size})") if lists else "0")
+            at += 2
+        case _:
+            kinds(t)
+    return at
+
+
+def put_result(scope: Scope, value: Value, row: str) -> None:
+    """Write the words of a result into the columns of results."""
+    value = scope.write.name_words(scope.kept(scope.write.name_words(value), "c"))
+    if not kinds(value.type):
+        return
+    scope.out.line("outs = load(c + 136)")
+    _put(scope, value, 0, row)
+
+
+def _put(scope: Scope, value: Value, at: int, row: str) -> int:
+    from anabranch.kernels.native.registers import items_of
+
+    place = f"load(outs + {16 * at}) + {row} * load(outs + {16 * at + 8})"
+    match value.type:
+        case Scalar():
+            for kind, word in zip(kinds(value.type), value.words, strict=True):
+                place = f"load(outs + {16 * at}) + {row} * load(outs + {16 * at + 8})"
+                put = {"i": "store({}, {})", "f": "store_float({}, {})", "b": "store({}, int({}))"}[kind]
+                scope.out.line(put.format(place, word))
+                at += 1
+        case Optional(of):
+            scope.out.line(f"store({place}, int({value.words[0]}))")
+            at = _put(scope, Value(of, value.words[1:]), at + 1, row)
+        case Tuple() | Record():
+            for item in items_of(value):
+                at = _put(scope, item, at, row)
+        case List():
+            second = f"load(outs + {16 * at + 16}) + {row} * load(outs + {16 * at + 24})"
+            scope.out.line(f"store({place}, list_items({value.word}))")
+            scope.out.line(f"store({second}, list_count({value.word}))")
+            at += 2
+    return at

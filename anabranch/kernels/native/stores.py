@@ -1,0 +1,277 @@
+"""The memory of states: who owns it, how it grows, how much it is.
+
+An `Arena` is the memory of one instance: its stores, its undo log. All of it is numpy arrays; kernels know their
+addresses. Nothing moves or grows while a kernel runs: it leaves, and what is full grows in between.
+
+Laws: entries keep their numbers as long as anything is in the log; `nbytes` is what is allocated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from ctypes import memmove
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anabranch.kernels.native import memory as m
+from anabranch.kernels.native.driver import FRAME, live_bytes, move_entries, rebuild_index, undo
+from anabranch.kernels.native.layout import TEXT, kinds, texts
+from anabranch.kernels.native.shapes import Shape
+from anabranch.kernels.native.words import Leave
+from anabranch.lang.types import List, Optional, Record, Scalar, Tuple, Type
+
+Words = NDArray[np.int64]
+FIRST_ENTRIES, FIRST_HEAP, FIRST_LOG = 8, 1 << 10, 1 << 12
+MANY, LARGE = 256, 1 << 20  # entries and bytes that are worth having back
+
+
+def zeros(words: int) -> Words:
+    return np.zeros(words, dtype=np.int64)
+
+
+class Store:
+    """The entries of one state of one instance: `words[entry]` is the row of one, `memory` is all of them as bytes."""
+
+    def __init__(self, shape: Shape, entries: int = FIRST_ENTRIES) -> None:
+        self.shape = shape
+        self.hdr = zeros(m.STORE_WORDS)
+        self.address = self.hdr.ctypes.data
+        self._view = self.hdr.data  # gives Python's integers
+        self.words = zeros(0).reshape(0, shape.size // 8)
+        self.index: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
+        self._heap: list[Words] = []
+        self._heap_bytes = 0
+        self._set(m.SIZE, shape.size)
+        self._set(m.VALUE, shape.offset)
+        self._set(m.WIDTH, shape.width)
+        self._set(m.NUMBER, shape.number)
+        self._set(m.TEXTS, texts(shape.key))
+        self._set(m.KEY, len(kinds(shape.key)))
+        self._pieces, self._roots = pieces(shape)
+        self._lined = shape.axis is not None
+        self._stack = zeros(FRAME // 8 * (len(self._pieces) + 1))
+        self._counted = 0  # bytes of the heap when it was last looked through
+        self.reserve(entries)
+
+    def get(self, at: int) -> int:
+        return self._view[at // 8]
+
+    def _set(self, at: int, value: int) -> None:
+        self._view[at // 8] = value
+
+    @property
+    def used(self) -> int:
+        return self.get(m.USED)
+
+    @property
+    def live(self) -> int:
+        return self.get(m.LIVE)
+
+    @property
+    def nbytes(self) -> int:
+        return self.hdr.nbytes + self.words.nbytes + self.index.nbytes + self._heap_bytes
+
+    def reserve(self, entries: int) -> None:
+        """Room for so many entries; a search looks at two slots or so."""
+        if entries > len(self.words):
+            words = np.empty((entries, self.shape.size // 8), dtype=np.int64)
+            words[: self.used] = self.words[: self.used]
+            self.words, self.memory = words, words.data.cast("B")
+            self._set(m.CAPACITY, entries)
+            self._set(m.ENTRIES, words.ctypes.data)
+        slots = 1 << max(4, (entries * 3 // 2 - 1).bit_length())
+        if slots > len(self.index):
+            self.index = np.full(slots, -1, dtype=np.int32)
+            self._set(m.INDEX, self.index.ctypes.data)
+            self._set(m.MASK, slots - 1)
+            rebuild_index(self.address)
+
+    def grow(self) -> None:
+        entries = len(self.words)
+        self.reserve(entries * 2 if entries < 1 << 16 else entries + entries // 2)
+
+    def grow_heap(self, need: int) -> None:
+        """A new piece of the heap; what is left of the last is lost."""
+        left = self.get(m.HEAP_END) - self.get(m.HEAP)
+        size = max(need, FIRST_HEAP, self._heap_bytes // 2)  # always more: a row that begins again must find enough
+        piece = np.empty((size + 7) // 8, dtype=np.int64)
+        self._set(m.GARBAGE, self.get(m.GARBAGE) + left)
+        self._heap.append(piece)
+        self._heap_bytes += piece.nbytes
+        self._set(m.HEAP, piece.ctypes.data)
+        self._set(m.HEAP_END, piece.ctypes.data + piece.nbytes)
+
+    def keep(self, data: bytes) -> int:
+        """Where a copy of the bytes is in the heap."""
+        size = (len(data) + 7) & -8
+        if self.get(m.HEAP) + size > self.get(m.HEAP_END):
+            self.grow_heap(size)
+        at = self.get(m.HEAP)
+        memmove(at, data, len(data))
+        self._set(m.HEAP, at + size)
+        return at
+
+    def is_wasteful(self) -> bool:
+        """Is more than half of it of no use? What the heap holds is counted when it has doubled, and not before."""
+        absent = self.used - self.live
+        if absent > MANY and absent > self.used // 2:
+            return True
+        if self._heap_bytes <= max(LARGE, 2 * self._counted):
+            return False
+        self._counted = self._heap_bytes
+        return self._live_bytes() < self._heap_bytes // 2
+
+    def _live_bytes(self) -> int:
+        return int(live_bytes(self.address, *self._layout()))
+
+    def _layout(self) -> tuple[int, int, int, int]:
+        """What it takes to find all that entries refer to."""
+        return self._pieces.ctypes.data, self._roots, int(self._lined), self._stack.ctypes.data
+
+    def compact(self) -> None:
+        """Only what is present, one after the other. For when no log names entries."""
+        fresh = Store(self.shape, max(FIRST_ENTRIES, self.live))
+        heap = self._live_bytes()
+        if heap:
+            fresh.grow_heap(heap)
+        move_entries(self.address, fresh.address, *self._layout())
+        self.hdr[:] = fresh.hdr
+        self.words, self.memory, self.index = fresh.words, fresh.memory, fresh.index
+        self._heap, self._heap_bytes = fresh._heap, fresh._heap_bytes
+        self._counted = self._heap_bytes
+        rebuild_index(self.address)
+
+
+class Arena:
+    """The stores of one instance and the log of what was before."""
+
+    def __init__(self, shapes: dict[str, Shape]) -> None:
+        self.block = zeros(m.STORES // 8 + len(shapes))
+        self.address = self.block.ctypes.data
+        self.stores: dict[str, Any] = {}
+        self._sealed: list[Words] = []  # parts of the log that are full
+        self._log = zeros(0)
+        self._context = zeros(m.CONTEXT_WORDS)
+        self._new_log(FIRST_LOG)
+
+    def add(self, store: Any) -> None:
+        self.stores[store.shape.name] = store
+        self.block[m.STORES // 8 + store.shape.number] = store.address
+
+    # -- the log ------------------------------------------------------------------------------------------------------
+
+    @property
+    def logging(self) -> bool:
+        return bool(self.block[m.LOGGING // 8])
+
+    @logging.setter
+    def logging(self, on: bool) -> None:
+        self.block[m.LOGGING // 8] = on
+
+    def _new_log(self, size: int) -> None:
+        self._use(np.empty(size, dtype=np.int64), 0)
+
+    def _use(self, log: Words, at: int) -> None:
+        self._log, self._start = log, log.ctypes.data
+        self.block[m.LOG // 8] = self._start
+        self.block[m.LOG_AT // 8] = self._start + 8 * at
+        self.block[m.LOG_END // 8] = self._start + log.nbytes
+
+    def _at(self) -> int:
+        return int(self.block[m.LOG_AT // 8] - self.block[m.LOG // 8]) // 8
+
+    def grow_log(self, need: int) -> None:
+        """Go on in a new part; the one at hand ends where it is."""
+        self._sealed.append(self._log[: self._at()])
+        self._new_log(max(need // 8 + 1, 2 * len(self._log)))
+
+    def mark(self) -> tuple[int, int]:
+        return len(self._sealed), self._at()
+
+    def roll_back(self, mark: tuple[int, int]) -> None:
+        parts, at = mark
+        on, self.logging = self.logging, False
+        while len(self._sealed) > parts:
+            self._undo(0)
+            sealed = self._sealed.pop()
+            self._use(sealed if sealed.base is None else sealed.base, len(sealed))
+        self._undo(at)
+        self.logging = on
+
+    def roll_back_to(self, address: int) -> None:
+        """To a point in the part of the log at hand."""
+        if int(self.block[m.LOG_AT // 8]) != address:
+            on, self.logging = self.logging, False
+            self._undo((address - int(self.block[m.LOG // 8])) // 8)
+            self.logging = on
+
+    def _undo(self, at: int) -> None:
+        while True:
+            try:
+                undo(self._context.ctypes.data, self.address, int(self.block[m.LOG // 8]) + 8 * at)
+                return
+            except Leave:  # a line of a matrix needs memory to become what it was
+                what = int(self._context[m.WHAT // 8])
+                store = next(s for s in self.stores.values() if s.address == what)
+                store.grow_heap(int(self._context[m.NEED // 8]))
+
+    def clear(self) -> None:
+        """What was written stays: forget what was before."""
+        if self.block[m.LOG_AT // 8] == self._start and not self._sealed:
+            return  # nothing was written
+        self._sealed.clear()
+        if len(self._log) > 1 << 22:
+            self._new_log(FIRST_LOG)
+        self._use(self._log, 0)
+        for store in self.stores.values():
+            if store.is_wasteful():
+                store.compact()
+
+
+Piece = list[int]
+
+
+def pieces(shape: Shape) -> tuple[Words, int]:
+    """What the words of an entry refer to, as `driver` reads it, and how many of these are in the entry itself."""
+    found: list[Piece] = []
+    if shape.axis is not None:
+        found.append([shape.offset, 0, 0, 0])
+        return np.array(found, dtype=np.int64), 1
+    level = _collect(shape.key, 8) + _collect(shape.value, shape.offset)
+    roots = len(level)
+    while level:
+        below: list[tuple[Piece, Type | None]] = []
+        end = len(found) + len(level)
+        for piece, of in level:
+            inner = [] if of is None else _collect(of, 0)
+            piece[2:] = end + len(below), end + len(below) + len(inner)
+            below += inner
+            found.append(piece)
+        level = below
+    return np.array(found, dtype=np.int64).reshape(-1, 4), roots
+
+
+def _collect(t: Type, offset: int) -> list[tuple[Piece, Type | None]]:
+    """The pieces of a value whose words begin there, each with what it is a list of."""
+    match t:
+        case Scalar():
+            return [([offset, 1, 0, 0], None)] if t in TEXT else []
+        case Optional(of):
+            return _collect(of, offset + 8)
+        case Tuple(items):
+            return _collect_all(items, offset)
+        case Record(_, fields):
+            return _collect_all([field for _, field in fields], offset)
+        case List(of):
+            return [([offset, 8 * max(len(kinds(of)), 1), 0, 0], of)]
+    return []
+
+
+def _collect_all(items: Iterable[Type], offset: int) -> list[tuple[Piece, Type | None]]:
+    found = []
+    for item in items:
+        found += _collect(item, offset)
+        offset += 8 * len(kinds(item))
+    return found

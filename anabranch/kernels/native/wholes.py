@@ -1,0 +1,145 @@
+"""An entry as one kernel, uncut: for where all state is in one address space.
+
+With one instance (`single`) nothing is asked about owners. Else `here`, the instance of partial and replicated state,
+is where the row starts; a winding entry stays there, a straight one moves with its tasks from key to key, but not with
+the iterations of a fan-out, which come back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from anabranch.graph.code import Access, Body, For, Send, While, walk
+from anabranch.graph.liveness import assigned
+from anabranch.graph.nodes import Dispatch, Entry, Graph
+from anabranch.kernels.native.accesses import Accesses, hash_of, written_in
+from anabranch.kernels.native.ahead import keys_ahead, write_ahead
+from anabranch.kernels.native.layout import NotInKernels
+from anabranch.kernels.native.module import Module, settled
+from anabranch.kernels.native.registers import Value, convert, registers
+from anabranch.kernels.native.rowio import LOOP, ahead_of_rows, parameters, put_result
+from anabranch.kernels.native.scope import Scope
+from anabranch.kernels.native.shapes import Shape
+from anabranch.kernels.native.source import Source
+from anabranch.kernels.native.statements import Statements, variable_types
+from anabranch.lang.keys import BLOCK
+from anabranch.lang.types import INT, NONE, thaw
+
+INSTANCE = "n0"
+
+
+class InMemory:
+    """The place of a whole entry: every instance of every state at hand."""
+
+    def __init__(self, scope: Scope, graph: Graph, entry: Entry, shapes: dict[str, Shape], single: bool) -> None:
+        self.scope, self.out, self._graph, self._entry, self._single = scope, scope.out, graph, entry, single
+        self._accesses = Accesses(scope, shapes)
+        everything = [s for s in walk(entry.body) if isinstance(s, Access)]
+        self._order = {id(s): i for i, s in enumerate(everything)}
+        self._all = everything
+        local = any(a.key is None and not a.everywhere for a in everything)
+        self.moves = entry.straight and local and not single
+        self.needs_here = local and not single
+        flows = [f for f in graph.flows if graph.task(f.source).entry == entry.name]
+        inside = {f.target for f in flows if f.each}
+        self._coming_back = [s for name in inside for s in walk(graph.task(name).body) if isinstance(s, Access)]
+        self._flows = [f for f in flows if f.key is not None and not f.each and f.source not in inside]
+        self.bodies: list[Body] = []
+        self._instances: dict[str, str] = {}
+
+    def access(self, stmt: Access) -> None:
+        if stmt.everywhere:
+            raise NotInKernels(f"{stmt.state} is reached everywhere")
+        self._accesses.write(stmt, self._graph.state(stmt.state), self._instance(stmt), self._borrow(stmt))
+
+    def _instance(self, stmt: Access) -> str:
+        if self._single:
+            return INSTANCE
+        out = self.out
+        if stmt.key is None:
+            return out.let("load(load(c + 40) + 8 * here)", "n")
+        key = self.scope.write.named(stmt.key)
+        owner = out.let(f"load(load(c + 64) + 8 * ({hash_of(key)} & 1023))", "o")
+        if self.moves and not any(a == stmt and a.span == stmt.span for a in self._coming_back):
+            out.line(f"here = {owner}")
+        return out.let(f"load(load(c + 40) + 8 * {owner})", "n")
+
+    def _borrow(self, stmt: Access) -> bool:
+        """May what is read stay where it is, because nothing writes the state afterwards?"""
+        at = self._order.get(id(stmt), -1)
+        later = any(s.writes and s.state == stmt.state for s in self._all[at + 1 :])
+        return not later and not any(stmt.state in written_in(body) for body in self.bodies)
+
+    def returns(self, value: Value) -> None:
+        put_result(self.scope, convert(value, self._entry.result), "i")
+        self.out.line("return 0")
+
+    def send(self, stmt: Send) -> None:
+        raise NotInKernels("a whole entry sends")
+
+    def enter(self, loop: For | While) -> None:
+        key = next((f.key for f in self._flows if f.span == loop.span), None)
+        if self.moves and key is not None:
+            self.out.line(f"here = load(load(c + 64) + 8 * ({hash_of(self.scope.write.named(key))} & 1023))")
+
+    def branch(self) -> object:
+        return self._accesses.branch()
+
+    def join(self, before: object) -> None:
+        assert isinstance(before, dict)
+        self._accesses.join(before, set(self._written_somewhere()))
+
+    def _written_somewhere(self) -> set[str]:
+        return {s.state for s in self._all if s.writes}
+
+    def forget(self, body: Body, names: Iterable[str] = ()) -> None:
+        self._accesses.forget(written_in(body), assigned(body) | set(names))
+
+
+def write_whole(module: Module, graph: Graph, entry: Entry, single: bool) -> str:
+    """`kernel(context)`: runs rows of the entry."""
+    given = {p.name: p.type for p in entry.parameters}
+
+    def write(flagged: set[str]) -> tuple[Source, Scope]:
+        out = Source()
+        scope = Scope(module, out, variable_types(entry.body, given), flagged)
+        scope.set = set(given)
+        place = InMemory(scope, graph, entry, module.shapes, single)
+        out.line("@compiled")
+        with out.block("def row(c, i):"):
+            out.line("k = load(c + 72)")
+            if single:
+                out.line(f"{INSTANCE} = load(load(c + 40))")
+            start = len(out.lines)
+            parameters(scope, given, "i")
+            if place.needs_here:
+                _write_here(scope, entry)
+            if Statements(scope, place).body(entry.body):
+                place.returns(Value(NONE, ()))
+            read = {w for p in given for w in scope.variable(p).words}
+            out.lines[start:start] = [f"    {line}" for line in scope.initial() if line.split(" = ")[0] not in read]
+        return out, scope
+
+    registers(thaw(entry.result))
+    ahead = ""
+    keys = keys_ahead(graph, module.shapes, entry.body, given) if single else []
+    if keys:
+        layout = list(given.items())
+        ahead = write_ahead(
+            module,
+            keys,
+            given,
+            lambda scope, names: parameters(scope, {n: given[n] for n in given if n in names}, "i", layout, False),
+            "load(load(c + 40))",
+        )
+    loop = LOOP.replace("{ahead}", ahead_of_rows("i + {}") if ahead else "")
+    return "\n\n".join([str(settled(write)), ahead, loop])
+
+
+def _write_here(scope: Scope, entry: Entry) -> None:
+    """The instance at which the row starts."""
+    if entry.dispatch is Dispatch.BY_KEY and entry.key is not None:
+        hashed = hash_of(scope.write.named(entry.key))
+    else:
+        hashed = hash_of(Value(INT, (f"((load(c + 104) + i) // {BLOCK})",)))
+    scope.out.line(f"here = load(load(c + 64) + 8 * ({hashed} & 1023))")
