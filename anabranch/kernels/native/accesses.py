@@ -164,7 +164,8 @@ class Accesses:
             scope.store(key, address, 8)
         address = out.fresh(self._address(shape, probe.hdr, probe.entry), "a")
         with out.block(f"if {probe.present}:"):
-            out.line(f"log_value(c, {probe.instance}, {probe.hdr}, {probe.entry}, {address})")
+            old = f"{address} + {shape.offset}, {shape.width}, {shape.number}"
+            out.line(f"log_words(c, {probe.instance}, {probe.entry}, {old})")
             self._drop(shape.value, address, shape.offset, probe.hdr)
         with out.block("else:"):
             out.line(f"appear(c, {probe.instance}, {probe.hdr}, {probe.entry}, {address})")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from anabranch.kernels.native.blocks import Results
 from anabranch.kernels.native.columns import decode
-from anabranch.kernels.native.layout import kinds
-from anabranch.lang.arrow import arrow_array, arrow_field
+from anabranch.kernels.native.layout import TEXT, kinds
+from anabranch.lang.arrow import arrow_array, arrow_field, arrow_type
 from anabranch.lang.spec import EntrySpec
-from anabranch.lang.types import FLOAT, INT, NONE, Record, Type
+from anabranch.lang.types import BOOL, FLOAT, INT, NONE, Optional, Record, Type
 
 
 def result_parts(spec: EntrySpec, results: Results) -> list[tuple[str, Type, list[Any]]]:
@@ -39,8 +40,19 @@ def result_arrow(spec: EntrySpec, results: Results) -> pa.Table | None:
     if spec.result == NONE:
         return None
     parts = result_parts(spec, results)
-    arrays = [
-        pa.array(columns[0]) if t in (INT, FLOAT) else arrow_array(t, decode(t, columns, len(results)))
-        for _, t, columns in parts
-    ]
+    arrays = [array_of(t, columns, len(results)) for _, t, columns in parts]
     return pa.Table.from_arrays(arrays, schema=pa.schema([arrow_field(name, t) for name, t, _ in parts]))
+
+
+def array_of(t: Type, columns: list[Any], count: int) -> pa.Array:
+    """Columns of words as an Arrow array; a Python object per value is made only where there is no other way."""
+    if t in (INT, FLOAT):
+        return pa.array(columns[0])
+    if t == BOOL:
+        return pa.array(columns[0].astype(np.bool_))
+    if t in TEXT:
+        return pa.array(decode(t, columns, count), type=arrow_type(t))
+    if isinstance(t, Optional) and t.of in (INT, FLOAT, BOOL):
+        values = columns[1].astype(np.bool_) if t.of == BOOL else columns[1]
+        return pa.array(values, mask=columns[0] == 0)
+    return arrow_array(t, decode(t, columns, count))

@@ -10,7 +10,6 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from anabranch.kernels.native import memory as m
 from anabranch.kernels.native.codec import Codec, Pad
@@ -30,18 +29,18 @@ from anabranch.kernels.native.driver import (
     walk_line,
 )
 from anabranch.kernels.native.layout import kinds, texts
+from anabranch.kernels.native.outputs import array_of
 from anabranch.kernels.native.products import dot_columns
 from anabranch.kernels.native.shapes import Shape
 from anabranch.kernels.native.stores import Arena, Store, zeros
 from anabranch.kernels.native.words import Leave
 from anabranch.lang import Matrix, Table, Value, Vector
 from anabranch.lang.access import refuse_frozen
-from anabranch.lang.arrow import arrow_array
 from anabranch.lang.frozen import FrozenDict
 from anabranch.lang.keys import hash_key
 from anabranch.lang.matrix import _index
 from anabranch.lang.scalars import as_float, as_int
-from anabranch.lang.types import BOOL, BYTES, FLOAT, INT, NONE, STR, List, Optional, Record, Tuple, Type
+from anabranch.lang.types import BOOL, BYTES, INT, NONE, STR, List, Optional, Record, Tuple, Type
 from anabranch.lang.values import coercer
 from anabranch.lang.vector import _fresh
 
@@ -117,7 +116,7 @@ class Entries(MutableMapping[Any, Any]):
         rows, found = self._present(), []
         for first, t in ((1, self._shape.key), (self._offset // 8, self._shape.value)):
             words = self._words(rows, first, t)
-            found.append(pa.array(words[0]) if t in (INT, FLOAT) else arrow_array(t, decode(t, words, len(rows))))
+            found.append(array_of(t, words, len(rows)))
         return found
 
     def _keys(self, rows: Any) -> list[Any]:

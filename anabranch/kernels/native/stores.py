@@ -90,7 +90,7 @@ class Store:
 
     def grow(self) -> None:
         entries = len(self.words)
-        self.reserve(entries * 2 if entries < 1 << 16 else entries + entries // 2)
+        self.reserve(entries * 2 if entries < 1 << 20 else entries + entries // 2)
 
     def grow_heap(self, need: int) -> None:
         """A new piece of the heap; what is left of the last is lost."""

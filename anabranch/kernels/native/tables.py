@@ -195,6 +195,17 @@ def log_value(context: int, instance: int, hdr: int, entry: int, address: int) -
 
 
 @inlined
+def log_words(context: int, instance: int, entry: int, value: int, width: int, number: int) -> None:
+    """As `log_value`, where a kernel is written: its numbers are known, so it is but a few moves."""
+    if load(instance + LOGGING) == 0:
+        return
+    at = log_room(context, instance, width + 1)
+    copy(at, value, 8 * width)
+    store(at + 8 * width, (entry << 16) | (number << 4) | WAS_VALUE)
+    store(instance + LOG_AT, at + 8 * width + 8)
+
+
+@inlined
 def log_tag(context: int, instance: int, hdr: int, entry: int, what: int) -> None:
     if load(instance + LOGGING) == 0:
         return
