@@ -15,7 +15,7 @@ from anabranch.kernels.native.lines import LINE_WORDS
 from anabranch.kernels.native.registers import Value, convert, items_of, nothing, registers
 from anabranch.kernels.native.scope import Scope
 from anabranch.kernels.native.shapes import Shape
-from anabranch.lang import DenseMatrix, DenseVector, Matrix, Table, Vector
+from anabranch.lang import Matrix, Table, Vector
 from anabranch.lang import Value as ValueState
 from anabranch.lang.types import (
     BOOL,
@@ -91,10 +91,8 @@ class Accesses:
             found = self._matrix(stmt, shape, instance, hdr, borrow)
         elif state.cls is ValueState:
             found = self._value_state(stmt, shape, instance, hdr)
-        elif state.cls in (DenseVector, DenseMatrix):
-            found = self._dense(stmt, shape, instance, hdr)
         else:
-            raise NotInKernels(f"{state.cls.__name__} is an own state type")
+            raise NotInKernels(f"{state.cls.__name__} is not in the kernels' table")
         if stmt.target is not None:
             if found is None:
                 found = Value(NONE, ())
@@ -312,7 +310,7 @@ class Accesses:
             out.line(f"set_line(c, {probe.instance}, {probe.hdr}, {probe.entry}, {line}, {index}, {value})")
         self._only(shape, probe)
 
-    # -- Value and dense states -------------------------------------------------------------------------------------
+    # -- Value -------------------------------------------------------------------------------------
 
     def _value_state(self, stmt: Access, shape: Shape, instance: str, hdr: str) -> Value | None:
         address = self.out.fresh(f"load({hdr} + 32)", "a")
@@ -326,20 +324,6 @@ class Accesses:
         self.out.line(f"log_value(c, {instance}, {hdr}, 0, {address})")
         self._drop(shape.value, address, shape.offset, hdr)
         self.scope.store(stored, address, shape.offset)
-        return None
-
-    def _dense(self, stmt: Access, shape: Shape, instance: str, hdr: str) -> Value | None:
-        if stmt.method not in ("__getitem__", "__setitem__") or not stmt.args:
-            raise NotInKernels(f"{stmt.method} of a {shape.cls.__name__} is not in the kernels' table")
-        key = self.scope.write.named(stmt.args[0])
-        indices = items_of(key) if isinstance(key.type, Tuple) else [key]
-        words = [_index(i).word for i in indices]
-        address = self.out.fresh(f"dense_cell({hdr}, {', '.join([*words, '0'][:2])})", "a")
-        if stmt.method == "__getitem__":
-            return Value(FLOAT, (self.out.fresh(f"load_float({address})"),))
-        stored = self.scope.write.name_words(convert(self.scope.value(stmt.args[1]), FLOAT))
-        self.out.line(f"log_word(c, {instance}, {hdr}, {address})")
-        self.out.line(f"store_float({address}, {stored.word})")
         return None
 
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from anabranch.kernels.native.layout import NotInKernels, kinds
@@ -210,12 +209,3 @@ def memory_at(address: int, words: int) -> Words:
 
 def as_kind(column: Words, kind: str) -> Words:
     return column.view(np.float64) if kind == "f" else column
-
-
-# -- Arrow ----------------------------------------------------------------------------------------------------------
-
-
-def text_array(t: Type, addresses: Words, sizes: Words) -> pa.Array:
-    """A column of text as an Arrow array."""
-    kind = pa.large_string() if t == STR else pa.large_binary()
-    return pa.array(_decode_texts(t, addresses, sizes), type=kind)

@@ -21,7 +21,6 @@ from anabranch.lang.types import (
     NONE,
     STR,
     Dict,
-    Iter,
     List,
     Optional,
     Record,
@@ -151,7 +150,7 @@ def nothing(t: Type) -> Value:
     return Value(t, tuple(ZERO[k] for k in registers(t)))
 
 
-def convert(value: Value, to: Type, exactly: bool = True) -> Value:
+def convert(value: Value, to: Type) -> Value:
     """The value as one of type `to`: as stores, parameters and results are coerced, and as branches meet.
 
     An integer becomes a float where it is exact, and leaves the kernel elsewhere.
@@ -227,7 +226,3 @@ def meet(a: Type, b: Type) -> Type:
 
 def is_number(t: Type) -> bool:
     return t in (INT, FLOAT, BOOL)
-
-
-def source_of(t: Type) -> Type | None:
-    return t.of if isinstance(t, Iter) else None

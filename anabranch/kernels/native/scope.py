@@ -14,7 +14,6 @@ from anabranch.kernels.native.registers import (
     convert,
     has_lists,
     items_of,
-    meet,
     nothing,
     registers,
     width,
@@ -143,13 +142,6 @@ class Scope:
             if name in self._flagged:
                 lines.append(f"{self.flag(name)} = {name in self.set}")
         return lines
-
-    def add_variable(self, name: str, t: Type) -> None:
-        if name not in self._types:
-            self._numbers[name] = len(self._numbers)
-            self._types[name] = thaw(t)
-        else:
-            self._types[name] = meet(self._types[name], t)
 
     # -- constants ------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from anabranch.kernels.native.blocks import Block, Results
 from anabranch.kernels.native.code import Kernel
 from anabranch.kernels.native.codec import Codec, Pad
 from anabranch.kernels.native.columns import Words
-from anabranch.kernels.native.layout import kinds
+from anabranch.kernels.native.layout import NotInKernels, kinds
 from anabranch.kernels.native.merging import merge_rows
 from anabranch.kernels.native.running import Context, Ground
 from anabranch.kernels.native.staged import SYSTEM, row_width
@@ -233,7 +233,7 @@ class StageBatch:
 def _width(graph: Graph, flow: Any) -> int:
     try:
         return row_width(graph, flow)
-    except Exception:  # of another entry, which does not compile
+    except NotInKernels:  # of another entry, which does not compile
         return 1
 
 

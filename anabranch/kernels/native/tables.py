@@ -288,15 +288,6 @@ def rebuild(hdr: int) -> None:
 
 
 @inlined
-def dense_cell(hdr: int, i: int, j: int) -> int:
-    """The address of a cell of a dense state; outside of it the kernel is left."""
-    rows, columns = load(hdr + USED), load(hdr + CAPACITY)
-    if i < 0 or i >= rows or j < 0 or j >= columns:
-        raise Leave
-    return load(hdr + ENTRIES) + 8 * (i * columns + j)
-
-
-@inlined
 def mark_boxes(context: int, boxes: int) -> None:
     """Remember how full each box is, for a row that is taken back."""
     for i in range(load(context + BOXES)):

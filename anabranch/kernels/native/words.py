@@ -21,7 +21,6 @@ from numba.extending import intrinsic
 from anabranch.kernels.native.cache import Lazy
 
 I8, I32, I64, F64 = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.DoubleType()
-WORD = 8
 
 
 class Leave(Exception):
