@@ -6,13 +6,17 @@ or ways through the code meet. Entries do not move while a kernel runs, so what 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from anabranch.graph.code import Access, Body, Expr, free_names, walk
 from anabranch.graph.nodes import State
+from anabranch.kernels.native.keys import Ahead, entry_ahead, hash_ahead, hash_of
 from anabranch.kernels.native.layout import TEXT, NotInKernels, kinds
 from anabranch.kernels.native.lines import LINE_WORDS
-from anabranch.kernels.native.registers import Value, convert, items_of, nothing, registers
+from anabranch.kernels.native.memory import STORES
+from anabranch.kernels.native.once import INSTANCE, Where, store_of
+from anabranch.kernels.native.registers import Value, convert, nothing, registers
 from anabranch.kernels.native.scope import Scope
 from anabranch.kernels.native.shapes import Shape
 from anabranch.lang import Matrix, Table, Vector
@@ -22,7 +26,6 @@ from anabranch.lang.types import (
     FLOAT,
     INT,
     NONE,
-    STR,
     VECTOR,
     List,
     Optional,
@@ -39,8 +42,7 @@ from anabranch.lang.types import (
 class Probe:
     """What a search has found: the names of the variables that hold it."""
 
-    instance: str
-    hdr: str
+    where: Where
     entry: str  # the number of the entry, below zero if there is none
     present: str
     hashed: str
@@ -49,10 +51,13 @@ class Probe:
 
 
 class Accesses:
-    """The accesses of one function; `instance` names the variable with the address of the instance."""
+    """The accesses of one function; `instance` names the variable with the address of the instance.
 
-    def __init__(self, scope: Scope, shapes: dict[str, Shape]) -> None:
-        self.scope, self.out, self._shapes = scope, scope.out, shapes
+    `ahead` are the keys whose hashes, and entries if they have some, the ring of the context holds for row `j`.
+    """
+
+    def __init__(self, scope: Scope, shapes: dict[str, Shape], ahead: Sequence[Ahead] = ()) -> None:
+        self.scope, self.out, self._shapes, self._ahead = scope, scope.out, shapes, ahead
         self._probes: dict[tuple[str, str], list[Probe]] = {}
         scope.listeners.append(self._changed)
 
@@ -82,15 +87,15 @@ class Accesses:
         shape = self._shapes[state.name]
         if not shape.fits:
             raise NotInKernels(shape.why)
-        hdr = self._hdr(instance, shape)
+        where = self._where(instance, shape)
         if state.cls is Table:
-            found = self._table(stmt, shape, instance, hdr)
+            found = self._table(stmt, shape, where)
         elif state.cls is Vector:
-            found = self._vector(stmt, shape, instance, hdr)
+            found = self._vector(stmt, shape, where)
         elif state.cls is Matrix:
-            found = self._matrix(stmt, shape, instance, hdr, borrow)
+            found = self._matrix(stmt, shape, where, borrow)
         elif state.cls is ValueState:
-            found = self._value_state(stmt, shape, instance, hdr)
+            found = self._value_state(stmt, shape, where)
         else:
             raise NotInKernels(f"{state.cls.__name__} is not in the kernels' table")
         if stmt.target is not None:
@@ -98,25 +103,29 @@ class Accesses:
                 found = Value(NONE, ())
             self.scope.assign(stmt.target, found)
 
-    def _hdr(self, instance: str, shape: Shape) -> str:
-        return self.out.let(f"load({instance} + {32 + 8 * shape.number})", "h")
+    def _where(self, instance: str, shape: Shape) -> Where:
+        if instance == INSTANCE:
+            return self.scope.module.once.store(shape)
+        return store_of(instance, self.out.let(f"load({instance} + {STORES + 8 * shape.number})", "h"))
 
-    def _probe(self, shape: Shape, instance: str, hdr: str, expr: Expr, key: Value) -> Probe:
-        known = self._probes.setdefault((shape.name, instance), [])
+    def _probe(self, shape: Shape, where: Where, expr: Expr, key: Value) -> Probe:
+        known = self._probes.setdefault((shape.name, where.instance), [])
         for probe in known:
             if probe.expr == expr:
                 return probe
         key = self.scope.write.name_words(key)
-        hashed = self.out.let(hash_of(key))
+        ahead = [n for n, a in enumerate(self._ahead) if a.shape == shape and a.key == expr]
+        if ahead and where.instance == INSTANCE:
+            hashed, hint = self.out.let(f"load({hash_ahead(ahead[0])})"), f"load({entry_ahead(ahead[0])})"
+        else:
+            hashed, hint = self.out.let(hash_of(key)), "-1"
         finder = self.scope.module.finder(shape)
-        entry = self.out.fresh(f"{finder}({hdr}, {hashed}, {', '.join(key.words)})", "e")
-        present = self.out.fresh(f"({entry} >= 0 and load({self._address(shape, hdr, entry)}) < 0)", "p")
-        probe = Probe(instance, hdr, entry, present, hashed, key, expr)
+        store = f"{where.index}, {where.mask}, {where.entries}"
+        entry = self.out.fresh(f"{finder}({store}, {hint}, {hashed}, {', '.join(key.words)})", "e")
+        present = self.out.fresh(f"({entry} >= 0 and load({where.entry(shape, entry)}) < 0)", "p")
+        probe = Probe(where, entry, present, hashed, key, expr)
         known.append(probe)
         return probe
-
-    def _address(self, shape: Shape, hdr: str, entry: str) -> str:
-        return f"(load({hdr} + 32) + {shape.size} * {entry})"
 
     def _only(self, shape: Shape, probe: Probe) -> None:
         """Another key has come into the state: what was not found may be there now."""
@@ -142,7 +151,7 @@ class Accesses:
         return Value(t, tuple(names))
 
     def _load_into(self, names: list[str], shape: Shape, probe: Probe) -> None:
-        address = self.out.fresh(self._address(shape, probe.hdr, probe.entry), "a")
+        address = self.out.fresh(probe.where.entry(shape, probe.entry), "a")
         self._let(names, self.scope.load(shape.value, address, shape.offset))
 
     def _let(self, names: list[str], value: Value) -> None:
@@ -152,21 +161,21 @@ class Accesses:
     def _store(self, shape: Shape, probe: Probe, value: Value) -> None:
         """Let an entry have a value, whether it was there or not."""
         scope, out = self.scope, self.out
-        keeper = f"c, {probe.hdr}"
+        keeper = f"c, {probe.where.hdr}"
         value = scope.write.name_words(scope.kept(scope.write.name_words(convert(value, shape.value)), keeper))
         with out.block(f"if {probe.entry} < 0:"):
             # Nothing that may leave the kernel stands between the new entry and its key.
             key = scope.write.name_words(scope.kept(probe.key, keeper))
-            out.line(f"{probe.entry} = add_entry(c, {probe.hdr}, {probe.entry}, {probe.hashed})")
-            address = out.fresh(self._address(shape, probe.hdr, probe.entry), "a")
+            out.line(f"{probe.entry} = add_entry(c, {probe.where.hdr}, {probe.entry}, {probe.hashed})")
+            address = out.fresh(probe.where.entry(shape, probe.entry), "a")
             scope.store(key, address, 8)
-        address = out.fresh(self._address(shape, probe.hdr, probe.entry), "a")
+        address = out.fresh(probe.where.entry(shape, probe.entry), "a")
         with out.block(f"if {probe.present}:"):
             old = f"{address} + {shape.offset}, {shape.width}, {shape.number}"
-            out.line(f"log_words(c, {probe.instance}, {probe.entry}, {old})")
-            self._drop(shape.value, address, shape.offset, probe.hdr)
+            out.line(f"log_words(c, {probe.where.instance}, {probe.entry}, {old})")
+            self._drop(shape.value, address, shape.offset, probe.where.hdr)
         with out.block("else:"):
-            out.line(f"appear(c, {probe.instance}, {probe.hdr}, {probe.entry}, {address})")
+            out.line(f"appear(c, {probe.where.instance}, {probe.where.hdr}, {probe.entry}, {address})")
         scope.store(value, address, shape.offset)
         out.line(f"{probe.present} = True")
         self._only(shape, probe)
@@ -193,19 +202,19 @@ class Accesses:
         return offset
 
     def _remove(self, shape: Shape, probe: Probe) -> None:
-        address = self._address(shape, probe.hdr, probe.entry)
-        self.out.line(f"vanish(c, {probe.instance}, {probe.hdr}, {probe.entry}, {address})")
+        address = probe.where.entry(shape, probe.entry)
+        self.out.line(f"vanish(c, {probe.where.instance}, {probe.where.hdr}, {probe.entry}, {address})")
         self.out.line(f"{probe.present} = False")
         self._only(shape, probe)  # another expression may have the same key
 
     # -- Table ----------------------------------------------------------------------------------------------------
 
-    def _table(self, stmt: Access, shape: Shape, instance: str, hdr: str) -> Value | None:
+    def _table(self, stmt: Access, shape: Shape, where: Where) -> Value | None:
         method, args, value = stmt.method, stmt.args, self.scope.value
         if not args or method in ("row", "top", "assign"):
             raise NotInKernels(f"{method} of a Table is not in the kernels' table")
         given = [value(a) for a in args[1:]]
-        probe = self._probe(shape, instance, hdr, args[0], convert(value(args[0]), shape.key))
+        probe = self._probe(shape, where, args[0], convert(value(args[0]), shape.key))
         default = None if shape.default is None else self.scope.constant(shape.default[0], shape.value)
         match method, given:
             case "__getitem__", []:
@@ -255,11 +264,11 @@ class Accesses:
 
     # -- Vector -----------------------------------------------------------------------------------------------------
 
-    def _vector(self, stmt: Access, shape: Shape, instance: str, hdr: str) -> Value | None:
+    def _vector(self, stmt: Access, shape: Shape, where: Where) -> Value | None:
         if not stmt.args or stmt.method not in ("__getitem__", "__setitem__", "__contains__", "get"):
             raise NotInKernels(f"{stmt.method} of a Vector is not in the kernels' table")
         given = [self.scope.value(a) for a in stmt.args[1:]]
-        probe = self._probe(shape, instance, hdr, stmt.args[0], _index(self.scope.value(stmt.args[0])))
+        probe = self._probe(shape, where, stmt.args[0], _index(self.scope.value(stmt.args[0])))
         if stmt.method == "__contains__":
             return Value(BOOL, (self.out.fresh(probe.present),))
         if stmt.method != "__setitem__":
@@ -273,9 +282,9 @@ class Accesses:
 
     # -- Matrix -------------------------------------------------------------------------------------------------------
 
-    def _matrix(self, stmt: Access, shape: Shape, instance: str, hdr: str, borrow: bool) -> Value | None:
+    def _matrix(self, stmt: Access, shape: Shape, where: Where, borrow: bool) -> Value | None:
         if stmt.method == shape.axis and len(stmt.args) == 1:
-            probe = self._probe(shape, instance, hdr, stmt.args[0], _index(self.scope.value(stmt.args[0])))
+            probe = self._probe(shape, where, stmt.args[0], _index(self.scope.value(stmt.args[0])))
             line = self.out.fresh(self._line(shape, probe))
             return Value(VECTOR, (line if borrow else self.out.let(f"copy_line(c, {line})"),))
         if stmt.method not in ("__getitem__", "__setitem__", "__contains__"):
@@ -286,7 +295,7 @@ class Accesses:
         i, j = exprs if shape.axis == "row" else reversed(exprs)
         index = self.scope.write.name_words(_index(self.scope.value(j)))
         given = [self.scope.value(a) for a in stmt.args[1:]]
-        probe = self._probe(shape, instance, hdr, i, _index(self.scope.value(i)))
+        probe = self._probe(shape, where, i, _index(self.scope.value(i)))
         if stmt.method == "__setitem__":
             self._set_cell(shape, probe, index.word, self.scope.write.name_words(convert(given[0], FLOAT)).word)
             return None
@@ -294,35 +303,35 @@ class Accesses:
         return Value(FLOAT, (cell,)) if stmt.method == "__getitem__" else Value(BOOL, (f"({cell} != 0.0)",))
 
     def _line(self, shape: Shape, probe: Probe) -> str:
-        address = f"{self._address(shape, probe.hdr, probe.entry)} + {shape.offset}"
+        address = f"{probe.where.entry(shape, probe.entry)} + {shape.offset}"
         return f"({address} if {probe.entry} >= 0 else 0)"
 
     def _set_cell(self, shape: Shape, probe: Probe, index: str, value: str) -> None:
         out = self.out
         with out.block(f"if {value} != 0.0 or {probe.entry} >= 0:"):
             with out.block(f"if {probe.entry} < 0:"):
-                out.line(f"{probe.entry} = add_entry(c, {probe.hdr}, {probe.entry}, {probe.hashed})")
-                address = out.fresh(self._address(shape, probe.hdr, probe.entry), "a")
+                out.line(f"{probe.entry} = add_entry(c, {probe.where.hdr}, {probe.entry}, {probe.hashed})")
+                address = out.fresh(probe.where.entry(shape, probe.entry), "a")
                 self.scope.store(probe.key, address, 8)
                 for i in range(LINE_WORDS):
                     out.line(f"store({address} + {shape.offset + 8 * i}, 0)")
-            line = f"{self._address(shape, probe.hdr, probe.entry)} + {shape.offset}"
-            out.line(f"set_line(c, {probe.instance}, {probe.hdr}, {probe.entry}, {line}, {index}, {value})")
+            line = f"{probe.where.entry(shape, probe.entry)} + {shape.offset}"
+            out.line(f"set_line(c, {probe.where.instance}, {probe.where.hdr}, {probe.entry}, {line}, {index}, {value})")
         self._only(shape, probe)
 
     # -- Value -------------------------------------------------------------------------------------
 
-    def _value_state(self, stmt: Access, shape: Shape, instance: str, hdr: str) -> Value | None:
-        address = self.out.fresh(f"load({hdr} + 32)", "a")
+    def _value_state(self, stmt: Access, shape: Shape, where: Where) -> Value | None:
+        address = self.out.fresh(where.entries, "a")
         if stmt.method == "value":
             return self.scope.write.name_words(self.scope.load(shape.value, address, shape.offset))
         if stmt.method != "value=":
             raise NotInKernels(f"{stmt.method} of a Value is not in the kernels' table")
         named = self.scope.write.name_words
         given = named(convert(self.scope.value(stmt.args[0]), shape.value))
-        stored = named(self.scope.kept(given, f"c, {hdr}"))
-        self.out.line(f"log_value(c, {instance}, {hdr}, 0, {address})")
-        self._drop(shape.value, address, shape.offset, hdr)
+        stored = named(self.scope.kept(given, f"c, {where.hdr}"))
+        self.out.line(f"log_value(c, {where.instance}, {where.hdr}, 0, {address})")
+        self._drop(shape.value, address, shape.offset, where.hdr)
         self.scope.store(stored, address, shape.offset)
         return None
 
@@ -331,21 +340,6 @@ def _index(value: Value) -> Value:
     if value.type != INT:
         raise NotInKernels(f"an index of type {value.type}")
     return value
-
-
-def hash_of(key: Value) -> str:
-    """The hash of a key, as `anabranch.lang.keys.hash_key` gives it."""
-    match key.type:
-        case Tuple(items):
-            found = f"hash_tuple_start({len(items)})"
-            for item in items_of(key):
-                found = f"hash_tuple_step({found}, {hash_of(item)})"
-            return found
-    if key.type == INT:
-        return f"hash_int({key.word})"
-    if key.type == BOOL:
-        return f"hash_bool({key.word})"
-    return f"{'hash_text' if key.type == STR else 'hash_bytes'}({', '.join(key.words)})"
 
 
 def written_in(body: Body) -> set[str]:

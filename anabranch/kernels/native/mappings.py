@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from anabranch.kernels.native.keys import hash_of
 from anabranch.kernels.native.layout import NotInKernels, texts
 from anabranch.kernels.native.registers import Value, convert, fit, items_of, key_words, meet, registers
 from anabranch.kernels.native.scope import Scope
@@ -53,8 +54,6 @@ def entry_value(scope: Scope, t: Type, entry: str, what: str) -> Value:
 
 def _ask(scope: Scope, receiver: Value, key: Value) -> tuple[str, str]:
     """The names of the hash of a key and of the address of its entry, which is 0 if there is none."""
-    from anabranch.kernels.native.accesses import hash_of  # it writes into a scope
-
     wanted = _key_type(receiver.type)
     if wanted == NEVER:
         raise NotInKernels("a key of what is empty")

@@ -2,7 +2,9 @@
 
 A *store* is the memory of one state of one instance. Its entries stand one after the other, each a row of words: the
 meta word, the words of the key, the words of the value. An index of 32-bit numbers, probed linearly, finds the entry of
-a key. Entries never move while a kernel runs: one that is removed stays where it is and is marked absent.
+a key. A number of the index is that of an entry in its low bits, as many as a slot has, and a tag above them: bits of
+the hash, so that a search seldom looks at an entry that is not the one; -1 where a slot is free. Entries never move
+while a kernel runs: one that is removed stays where it is and is marked absent.
 
 The meta word is the hash of the key without its highest bit, which is set while the entry is present.
 """
@@ -35,9 +37,10 @@ KEPT: Final = 144  # where what results refer to is put next
 KEPT_END: Final = 152
 BOXES: Final = 160  # how many boxes there are
 OUT: Final = 168  # address of the boxes
-RING: Final = 192  # hashes of keys of the rows to come, for each key that is known ahead
-RING_ROWS: Final = 32
-CONTEXT_WORDS: Final = 24 + 4 * RING_ROWS
+RING: Final = 192  # for each key that is known ahead: the hashes of the rows to come, then the entries they may have
+RING_ROWS: Final = 64
+RING_KEYS: Final = 4
+CONTEXT_WORDS: Final = 24 + 2 * RING_KEYS * RING_ROWS
 
 # -- a box: rows on their way out -----------------------------------------------------------------------------------
 

@@ -12,6 +12,8 @@ from anabranch.graph.code import Access, Body, For, Function, Send, While
 from anabranch.graph.nodes import Graph
 from anabranch.kernels.native.comparisons import compare
 from anabranch.kernels.native.layout import NotInKernels, kinds
+from anabranch.kernels.native.memory import HASH
+from anabranch.kernels.native.once import Once
 from anabranch.kernels.native.registers import Value, convert, registers
 from anabranch.kernels.native.scope import Scope
 from anabranch.kernels.native.shapes import Shape
@@ -52,6 +54,7 @@ class Module:
         self._functions: dict[str, tuple[str, str]] = {}  # by the graph's name: name and text
         self._finders: dict[tuple[str, ...], tuple[str, str]] = {}
         self._writing: set[str] = set()
+        self.once = Once()
 
     # -- constants: words at fixed offsets ------------------------------------------------------------------------
 
@@ -126,7 +129,7 @@ class Module:
     # -- searches -----------------------------------------------------------------------------------------------------
 
     def finder(self, shape: Shape) -> str:
-        """The name of the function that finds an entry by a key of this type."""
+        """The name of the function that finds an entry by a key of this type, at once where the hint is right."""
         kind = (str(shape.key), str(shape.size))
         if kind not in self._finders:
             name = f"find{len(self._finders)}"
@@ -137,7 +140,7 @@ class Module:
         parts = [HEAD]
         parts += [text for _, text in self._finders.values()]
         parts += [text for _, text in self._functions.values()]
-        return "\n\n".join([*parts, *functions])
+        return self.once.written("\n\n".join([*parts, *functions]))
 
 
 def settled(write: Callable[[set[str]], tuple[Source, Scope]]) -> Source:
@@ -155,22 +158,30 @@ def _write_finder(name: str, shape: Shape) -> str:
     width = len(kinds(shape.key))
     key = Value(shape.key, tuple(f"k{i}" for i in range(width)))
     out.line("@compiled")
-    with out.block(f"def {name}(hdr, hashed, {', '.join(key.words)}):"):
-        out.line("mask, index, entries = load(hdr + 24), load(hdr + 16), load(hdr + 32)")
-        out.line("slot = shift_right(hashed, 10) & mask")
+    with out.block(f"def {name}(index, mask, entries, hint, hashed, {', '.join(key.words)}):"):
+        stored = Value(shape.key, tuple(_key_word(kind, i) for i, kind in enumerate(kinds(shape.key))))
+        with out.block("if hint >= 0:"):
+            out.line(f"at = entries + {shape.size} * hint")
+            with out.block(f"if {_same(out, shape, stored, key)}:"):
+                out.line("return hint")
+        out.line("slot, wanted = shift_right(hashed, SLOT_SHIFT) & mask, tag_of(hashed, mask)")
         with out.block("while True:"):
-            out.line("entry = load_32(index + 4 * slot)")
-            with out.block("if entry < 0:"):
+            out.line("word = load_32(index + 4 * slot)")
+            with out.block("if word < 0:"):
                 out.line("return -1 - slot")
-            out.line(f"at = entries + {shape.size} * entry")
-            stored = Value(shape.key, tuple(_key_word(kind, i) for i, kind in enumerate(kinds(shape.key))))
-            same = compare(out, "==", stored, key)
-            if kinds(shape.key) != ("i",):
-                same = f"(load(at) & {(1 << 63) - 1}) == (hashed & {(1 << 63) - 1}) and {same}"
-            with out.block(f"if {same}:"):
-                out.line("return entry")
+            with out.block("if (word & ~mask) == wanted:"):
+                out.line(f"at = entries + {shape.size} * (word & mask)")
+                with out.block(f"if {_same(out, shape, stored, key)}:"):
+                    out.line("return word & mask")
             out.line("slot = (slot + 1) & mask")
     return str(out)
+
+
+def _same(out: Source, shape: Shape, stored: Value, key: Value) -> str:
+    same = compare(out, "==", stored, key)
+    if kinds(shape.key) == ("i",):
+        return same
+    return f"(load(at) & {HASH}) == (hashed & {HASH}) and {same}"
 
 
 def _key_word(kind: str, i: int) -> str:

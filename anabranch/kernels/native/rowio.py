@@ -5,35 +5,38 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anabranch.kernels.native.layout import kinds
+from anabranch.kernels.native.once import ARGS, LINES
 from anabranch.kernels.native.registers import Value
 from anabranch.kernels.native.scope import Scope
 from anabranch.lang.types import List, Optional, Record, Scalar, Tuple, Type, thaw
 
-FAR, NEAR = 16, 8  # rows; see `ahead`
-LOOP = """\
-@compiled
-def kernel(c):
-    i, end, count = load(c), load(c + 8), load(c + 56)
-    instances, marks, scratch = load(c + 40), load(c + 48), load(c + 88)
-    while i < end:
-{ahead}        store(c, i)
-        store(c + 80, scratch)
-        for m in range(count):
-            store(marks + 8 * m, load(load(instances + 8 * m) + 8))
-        row(c, i)
-        i += 1
-    store(c, i)
-    return 0
-"""
+FAR, NEAR = 32, 16  # rows; see `ahead`
 
 
-def ahead_of_rows(row: str) -> str:
-    """Ask for the memory of rows to come; `row` says how row number {} is named."""
-    return (
-        f"        if i + {FAR} < end:\n"
-        f"            far(c, {row.format(FAR)}, i + {FAR})\n"
-        f"            near(c, {row.format(NEAR)}, i + {NEAR})\n"
-    )
+def write_loop(prologue: str, body: str, ahead: str = "") -> str:
+    """`kernel(c)`: for each row i from where it stands to the end the lines of `body`.
+
+    `ahead` is how row number {} is named, where there are `far` and `near`.
+    """
+    lines = ["@compiled", "def kernel(c):", "    i, end, scratch = load(c), load(c + 8), load(c + 88)"]
+    lines += [f"    {line}" for line in prologue.splitlines()] + [LINES]
+    if ahead:
+        lines += [
+            f"    for j in range(i, min(i + {FAR}, end)):",
+            f"        far(c, {ahead.format('j')}, j{ARGS})",
+            f"    for j in range(i, min(i + {NEAR}, end)):",
+            f"        near(c, j{ARGS})",
+        ]
+    lines.append("    while i < end:")
+    if ahead:
+        lines += [
+            f"        if i + {FAR} < end:",
+            f"            far(c, {ahead.format(f'(i + {FAR})')}, i + {FAR}{ARGS})",
+            f"        if i + {NEAR} < end:",
+            f"            near(c, i + {NEAR}{ARGS})",
+        ]
+    lines += [f"        {line}" for line in body.splitlines()]
+    return "\n".join([*lines, "        i += 1", "    store(c, i)", "    return 0", ""])
 
 
 def parameters(
@@ -48,7 +51,6 @@ def parameters(
     Without `lists` those are not looked at, so nothing that is written here can leave the kernel.
     """
     at = 0
-    scope.out.line("ins = load(c + 128)")
     for name, t in layout or list(given.items()):
         if name not in given:
             at += len(kinds(thaw(t)))
@@ -64,11 +66,11 @@ def _read(scope: Scope, t: Type, at: int, row: str, words: list[str], lists: boo
     match t:
         case Scalar():
             for kind in kinds(t):
-                place = f"load(ins + {16 * at}) + {row} * load(ins + {16 * at + 8})"
+                place = scope.module.once.input(at, row)
                 words.append({"i": f"load({place})", "f": f"load_float({place})", "b": f"(load({place}) != 0)"}[kind])
                 at += 1
         case Optional(of):
-            place = f"load(ins + {16 * at}) + {row} * load(ins + {16 * at + 8})"
+            place = scope.module.once.input(at, row)
             words.append(f"(load({place}) != 0)")
             at = _read(scope, of, at + 1, row, words, lists)
         case Tuple(items):
@@ -78,7 +80,7 @@ def _read(scope: Scope, t: Type, at: int, row: str, words: list[str], lists: boo
             for _, field in fields:
                 at = _read(scope, field, at, row, words, lists)
         case List():
-            start, size = (f"load(load(ins + {16 * a}) + {row} * load(ins + {16 * a + 8}))" for a in (at, at + 1))
+            start, size = (f"load({scope.module.once.input(a, row)})" for a in (at, at + 1))
             words.append(scope.out.let(f"list_head(c, {start}, {size})") if lists else "0")
             at += 2
         case _:
@@ -91,18 +93,17 @@ def put_result(scope: Scope, value: Value, row: str) -> None:
     value = scope.write.name_words(scope.kept(scope.write.name_words(value), "c"))
     if not kinds(value.type):
         return
-    scope.out.line("outs = load(c + 136)")
     _put(scope, value, 0, row)
 
 
 def _put(scope: Scope, value: Value, at: int, row: str) -> int:
     from anabranch.kernels.native.registers import items_of
 
-    place = f"load(outs + {16 * at}) + {row} * load(outs + {16 * at + 8})"
+    place = scope.module.once.output(at, row)
     match value.type:
         case Scalar():
             for kind, word in zip(kinds(value.type), value.words, strict=True):
-                place = f"load(outs + {16 * at}) + {row} * load(outs + {16 * at + 8})"
+                place = scope.module.once.output(at, row)
                 put = {"i": "store({}, {})", "f": "store_float({}, {})", "b": "store({}, int({}))"}[kind]
                 scope.out.line(put.format(place, word))
                 at += 1
@@ -113,7 +114,7 @@ def _put(scope: Scope, value: Value, at: int, row: str) -> int:
             for item in items_of(value):
                 at = _put(scope, item, at, row)
         case List():
-            second = f"load(outs + {16 * at + 16}) + {row} * load(outs + {16 * at + 24})"
+            second = scope.module.once.output(at + 1, row)
             scope.out.line(f"store({place}, list_items({value.word}))")
             scope.out.line(f"store({second}, list_count({value.word}))")
             at += 2

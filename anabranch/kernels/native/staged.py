@@ -7,43 +7,33 @@ in its stage is written on, task after task, as one row.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from anabranch.graph.code import Access, Body, For, Send, While, free_names, walk
 from anabranch.graph.liveness import assigned, helper_prefixes
 from anabranch.graph.nodes import Dispatch, Entry, Flow, Graph, Task, Variable
-from anabranch.kernels.native.accesses import Accesses, hash_of, written_in
-from anabranch.kernels.native.ahead import keys_ahead, write_ahead
+from anabranch.kernels.native.accesses import Accesses, written_in
+from anabranch.kernels.native.ahead import write_ahead
+from anabranch.kernels.native.keys import Ahead, hash_ahead, hash_of, keys_ahead
 from anabranch.kernels.native.layout import NotInKernels, kinds
 from anabranch.kernels.native.module import Module, settled
+from anabranch.kernels.native.once import ARGS, AT_HOME, INSTANCE
 from anabranch.kernels.native.registers import Value, convert, has_lists, nothing
-from anabranch.kernels.native.rowio import ahead_of_rows, parameters
+from anabranch.kernels.native.rowio import parameters, write_loop
 from anabranch.kernels.native.scope import Scope
 from anabranch.kernels.native.source import Source
 from anabranch.kernels.native.statements import Statements, variable_types
-from anabranch.kernels.native.wholes import INSTANCE
 from anabranch.lang.keys import BLOCK
 from anabranch.lang.types import INT, NONE, Type, thaw
 
 SYSTEM = 3  # words of a row before its values
 MOST = 4  # how often a task may be written out
 
-START_LOOP = """\
-@compiled
-def kernel(c):
-    i, end, scratch, boxes = load(c), load(c + 8), load(c + 88), load(c + 168)
-    number, marks = load(c + 120), load(c + 48)
-    instance = load(load(c + 40) + 8 * number)
-    while i < end:
-{ahead}        if starts_at(c, i) == number:
-            store(c, i)
-            store(c + 80, scratch)
-            store(marks, load(instance + 8))
-            mark_boxes(c, boxes)
-            row(c, i)
-        i += 1
-    store(c, i)
-    return 0
+BEGIN = """\
+store(c, i)
+store(c + 80, scratch)
+store(marks, load(n0 + 8))
+mark_boxes(c, boxes)
 """
 
 
@@ -51,10 +41,17 @@ class InTask:
     """The place of a task, and of those that follow it at once."""
 
     def __init__(
-        self, scope: Scope, graph: Graph, entry: Entry, task: Task, stages: Mapping[str, int], each: bool
+        self,
+        scope: Scope,
+        graph: Graph,
+        entry: Entry,
+        task: Task,
+        stages: Mapping[str, int],
+        each: bool,
+        ahead: Sequence[Ahead],
     ) -> None:
         self.scope, self.out, self._graph, self._entry, self._stages = scope, scope.out, graph, entry, stages
-        self._accesses = Accesses(scope, scope.module.shapes)
+        self._accesses = Accesses(scope, scope.module.shapes, ahead)
         self._unset = helper_prefixes(entry.body)
         self._each = each  # it ends an iteration, not the entry
         self._task = task
@@ -200,7 +197,13 @@ def inputs_of(graph: Graph, task: Task) -> list[tuple[bool, int]]:
 
 
 def _write_row_function(
-    module: Module, graph: Graph, entry: Entry, task: Task, stages: Mapping[str, int], flow: Flow | None
+    module: Module,
+    graph: Graph,
+    entry: Entry,
+    task: Task,
+    stages: Mapping[str, int],
+    flow: Flow | None,
+    ahead: Sequence[Ahead],
 ) -> str:
     chained = _chain(graph, task, stages)
     given: dict[str, Type] = {v.name: v.type for v in task.inputs}
@@ -214,11 +217,10 @@ def _write_row_function(
         names = dict(start) if flow is None else given
         scope = Scope(module, out, variable_types(body, names), flagged)
         scope.set = {n for n in names if flow is None or not n.startswith(unset)}
-        place = InTask(scope, graph, entry, task, stages, flow is not None and flow.each)
+        place = InTask(scope, graph, entry, task, stages, flow is not None and flow.each, ahead)
         out.line("@compiled")
-        with out.block(f"def {name}(c, i):"):
+        with out.block(f"def {name}(c, i, j{ARGS}):"):
             out.line("k = load(c + 72)")
-            out.line(f"{INSTANCE} = load(load(c + 40) + 8 * load(c + 120))")
             first = len(out.lines)
             read: set[str] = set()
             if flow is None:
@@ -262,63 +264,48 @@ def _chain(graph: Graph, task: Task, stages: Mapping[str, int]) -> list[Task]:
 
 def write_stage(module: Module, graph: Graph, entry: Entry, stages: Mapping[str, int], stage: int) -> str:
     """`kernel(context)` for the rows of one stage."""
+    module.once.let(INSTANCE, AT_HOME)
+    prologue = "boxes, marks, number = load(c + 168), load(c + 48), load(c + 120)\n"
     if stage == 0:
         start = graph.task(entry.start)
-        row = _write_row_function(module, graph, entry, start, stages, None)
         given = {p.name: p.type for p in entry.parameters}
-        body = tuple(s for t in _chain(graph, start, stages) for s in t.body)
-        keys, ahead = keys_ahead(graph, module.shapes, body, given), ""
-        if keys:
-            layout = list(given.items())
-            ahead = write_ahead(
-                module,
-                keys,
-                given,
-                lambda scope, names: parameters(scope, {n: given[n] for n in given if n in names}, "i", layout, False),
-                "load(load(c + 40) + 8 * load(c + 120))",
-                True,
-            )
-        loop = START_LOOP.replace("{ahead}", ahead_of_rows("i + {}") if ahead else "")
-        return "\n\n".join([row, _write_start(module, entry), ahead, loop])
+        keys = keys_ahead(module.shapes, _body(graph, start, stages), given)
+
+        def read(scope: Scope, names: set[str]) -> None:
+            parameters(scope, {n: given[n] for n in given if n in names}, "i", list(given.items()), False)
+
+        ahead = write_ahead(module, keys, given, read, True)
+        keys = keys if ahead else []
+        row = _write_row_function(module, graph, entry, start, stages, None, keys)
+        begin = "".join(f"    {line}\n" for line in BEGIN.splitlines())
+        body = f"if starts_at(c, i, i{ARGS}) == number:\n{begin}    row(c, i, i{ARGS})"
+        loop = write_loop(prologue, body, "{}" if ahead else "")
+        return "\n\n".join([row, _write_start(module, entry, keys), ahead, loop])
     flows = flows_into(graph, entry, stages, stage)
-    parts = [_write_row_function(module, graph, entry, graph.task(f.target), stages, f) for f in flows]
-    ahead = _write_ahead_of(module, graph, flows[0], stages) if len(flows) == 1 else ""
-    parts.append(ahead)
-    out = Source()
-    out.line("@compiled")
-    with out.block("def kernel(c):"):
-        out.line("i, end, scratch, boxes = load(c), load(c + 8), load(c + 88), load(c + 168)")
-        out.line("instance = load(load(c + 40) + 8 * load(c + 120))")
-        out.line("marks, rows, ways = load(c + 48), load(c + 112), load(c + 128)")
-        with out.block("while i < end:"):
-            if ahead:
-                out.lines += ahead_of_rows("load(rows + 8 * (i + {}))").splitlines()
-            out.line("store(c, i)")
-            out.line("store(c + 80, scratch)")
-            out.line("store(marks, load(instance + 8))")
-            out.line("mark_boxes(c, boxes)")
-            if len(flows) == 1:
-                out.line(f"row{flows[0].number}(c, load(rows + 8 * i))")
-            else:
-                out.line("way = load(ways + 8 * i)")
-                for j, flow in enumerate(flows):
-                    with out.block(f"{'el' if j else ''}if way == {flow.number}:"):
-                        out.line(f"row{flow.number}(c, load(rows + 8 * i))")
-            out.line("i += 1")
-        out.line("store(c, i)")
-        out.line("return 0")
-    return "\n\n".join([*parts, str(out)])
+    keys, ahead = _ahead_of(module, graph, flows[0], stages) if len(flows) == 1 else ([], "")
+    parts = [_write_row_function(module, graph, entry, graph.task(f.target), stages, f, keys) for f in flows]
+    prologue += "rows, ways = load(c + 112), load(c + 128)\n"
+    if len(flows) == 1:
+        body = f"{BEGIN}row{flows[0].number}(c, load(rows + 8 * i), i{ARGS})"
+    else:
+        body = f"{BEGIN}way = load(ways + 8 * i)\n" + "".join(
+            f"if way == {flow.number}:\n    row{flow.number}(c, load(rows + 8 * i), i{ARGS})\n" for flow in flows
+        )
+    return "\n\n".join([*parts, ahead, write_loop(prologue, body, "load(rows + 8 * {})" if ahead else "")])
 
 
-def _write_ahead_of(module: Module, graph: Graph, flow: Flow, stages: Mapping[str, int]) -> str:
-    """What is asked for ahead of the rows of a flow."""
+def _body(graph: Graph, task: Task, stages: Mapping[str, int]) -> Body:
+    return tuple(s for t in _chain(graph, task, stages) for s in t.body)
+
+
+def _ahead_of(module: Module, graph: Graph, flow: Flow, stages: Mapping[str, int]) -> tuple[list[Ahead], str]:
+    """The keys that are known ahead of the rows of a flow, and what is done about them."""
     task = graph.task(flow.target)
-    body = tuple(s for t in _chain(graph, task, stages) for s in t.body)
     given = {v.name: v.type for v in task.inputs}
     keys = [
-        (shape, key)
-        for shape, key in keys_ahead(graph, module.shapes, body, given)
-        if not any(has_lists(thaw(given[n])) for n in free_names(key))  # to look at a list may leave the kernel
+        ahead
+        for ahead in keys_ahead(module.shapes, _body(graph, task, stages), given)
+        if not any(has_lists(thaw(given[n])) for n in free_names(ahead.key))  # to look at a list may leave the kernel
     ]
 
     def read(scope: Scope, names: set[str]) -> None:
@@ -330,22 +317,27 @@ def _write_ahead_of(module: Module, graph: Graph, flow: Flow, stages: Mapping[st
                     scope.out.line(f"{word} = {source}")
             offset += 8 * width
 
-    return write_ahead(module, keys, given, read, "load(load(c + 40) + 8 * load(c + 120))") if keys else ""
+    text = write_ahead(module, keys, given, read)
+    return (keys if text else []), text
 
 
-def _write_start(module: Module, entry: Entry) -> str:
+def _write_start(module: Module, entry: Entry, ahead: Sequence[Ahead]) -> str:
     """`starts_at(context, row)`: the instance at which a row starts."""
     given = {p.name: p.type for p in entry.parameters}
     out = Source()
     scope = Scope(module, out, given)
     scope.set = set(given)
     out.line("@compiled")
-    with out.block("def starts_at(c, i):"):
+    with out.block(f"def starts_at(c, i, j{ARGS}):"):
         out.line("k = load(c + 72)")
         if entry.dispatch is Dispatch.BY_KEY and entry.key is not None:
-            used = {n: t for n, t in given.items() if n in free_names(entry.key)}
-            parameters(scope, used, "i", list(given.items()), False)
-            hashed = hash_of(scope.write.named(entry.key))
+            known = [n for n, a in enumerate(ahead) if a.key == entry.key and a.shape.key == thaw(entry.key.type)]
+            if known:
+                hashed = f"load({hash_ahead(known[0])})"
+            else:
+                used = {n: t for n, t in given.items() if n in free_names(entry.key)}
+                parameters(scope, used, "i", list(given.items()), False)
+                hashed = hash_of(scope.write.named(entry.key))
         else:
             hashed = hash_of(Value(INT, (f"((load(c + 104) + i) // {BLOCK})",)))
         out.line(f"return load(load(c + 64) + 8 * ({hashed} & 1023))")

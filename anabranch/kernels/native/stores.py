@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 from anabranch.kernels.native import memory as m
 from anabranch.kernels.native.driver import FRAME, live_bytes, move_entries, rebuild_index, undo
 from anabranch.kernels.native.layout import TEXT, kinds, texts
+from anabranch.kernels.native.pages import Pages, Words
 from anabranch.kernels.native.shapes import Shape
 from anabranch.kernels.native.words import Leave
 from anabranch.lang.types import List, Optional, Record, Scalar, Tuple, Type
 
-Words = NDArray[np.int64]
 FIRST_ENTRIES, FIRST_HEAP, FIRST_LOG = 8, 1 << 10, 1 << 12
+LONG_LOG, KEPT_LOG = 1 << 19, 1 << 23  # words: a part of the log that is long enough, all that is kept for later
 MANY, LARGE = 256, 1 << 20  # entries and bytes that are worth having back
 
 
@@ -39,6 +40,7 @@ class Store:
         self.hdr = zeros(m.STORE_WORDS)
         self.address = self.hdr.ctypes.data
         self._view = self.hdr.data  # gives Python's integers
+        self._pages, self._slots = Pages(), Pages()
         self.words = zeros(0).reshape(0, shape.size // 8)
         self.index: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
         self._heap: list[Words] = []
@@ -71,26 +73,32 @@ class Store:
 
     @property
     def nbytes(self) -> int:
-        return self.hdr.nbytes + self.words.nbytes + self.index.nbytes + self._heap_bytes
+        return self.hdr.nbytes + self._pages.words.nbytes + self._slots.words.nbytes + self._heap_bytes
 
     def reserve(self, entries: int) -> None:
         """Room for so many entries; a search looks at two slots or so."""
         if entries > len(self.words):
-            words = np.empty((entries, self.shape.size // 8), dtype=np.int64)
-            words[: self.used] = self.words[: self.used]
-            self.words, self.memory = words, words.data.cast("B")
+            width = self.shape.size // 8
+            self.words, self.memory = zeros(0), memoryview(b"")
+            self._pages.grow(entries * width)
+            entries = len(self._pages.words) // width
+            self.words = self._pages.words[: entries * width].reshape(entries, width)
+            self.memory = self.words.data.cast("B")
             self._set(m.CAPACITY, entries)
-            self._set(m.ENTRIES, words.ctypes.data)
+            self._set(m.ENTRIES, self.words.ctypes.data)
         slots = 1 << max(4, (entries * 3 // 2 - 1).bit_length())
         if slots > len(self.index):
-            self.index = np.full(slots, -1, dtype=np.int32)
+            self.index = np.zeros(0, dtype=np.int32)
+            self._slots.grow(slots // 2)
+            self.index = self._slots.words.view(np.int32)[:slots]
+            self.index[:] = -1
             self._set(m.INDEX, self.index.ctypes.data)
             self._set(m.MASK, slots - 1)
             rebuild_index(self.address)
 
     def grow(self) -> None:
         entries = len(self.words)
-        self.reserve(entries * 2 if entries < 1 << 20 else entries + entries // 2)
+        self.reserve(entries * 2 if entries < 1 << 20 else entries + entries // 4)
 
     def grow_heap(self, need: int) -> None:
         """A new piece of the heap; what is left of the last is lost."""
@@ -138,7 +146,8 @@ class Store:
             fresh.grow_heap(heap)
         move_entries(self.address, fresh.address, *self._layout())
         self.hdr[:] = fresh.hdr
-        self.words, self.memory, self.index = fresh.words, fresh.memory, fresh.index
+        self._pages, self.words, self.memory = fresh._pages, fresh.words, fresh.memory
+        self._slots, self.index = fresh._slots, fresh.index
         self._heap, self._heap_bytes = fresh._heap, fresh._heap_bytes
         self._counted = self._heap_bytes
         rebuild_index(self.address)
@@ -151,10 +160,11 @@ class Arena:
         self.block = zeros(m.STORES // 8 + len(shapes))
         self.address = self.block.ctypes.data
         self.stores: dict[str, Any] = {}
-        self._sealed: list[Words] = []  # parts of the log that are full
+        self._sealed: list[tuple[Words, int]] = []  # parts of the log that are full, and how far
+        self._spare: list[Words] = []  # and such that are not in use, the next one last
         self._log = zeros(0)
         self._context = zeros(m.CONTEXT_WORDS)
-        self._new_log(FIRST_LOG)
+        self._use(np.empty(FIRST_LOG, dtype=np.int64), 0)
 
     def add(self, store: Any) -> None:
         self.stores[store.shape.name] = store
@@ -170,9 +180,6 @@ class Arena:
     def logging(self, on: bool) -> None:
         self.block[m.LOGGING // 8] = on
 
-    def _new_log(self, size: int) -> None:
-        self._use(np.empty(size, dtype=np.int64), 0)
-
     def _use(self, log: Words, at: int) -> None:
         self._log, self._start = log, log.ctypes.data
         self.block[m.LOG // 8] = self._start
@@ -184,8 +191,14 @@ class Arena:
 
     def grow_log(self, need: int) -> None:
         """Go on in a new part; the one at hand ends where it is."""
-        self._sealed.append(self._log[: self._at()])
-        self._new_log(max(need // 8 + 1, 2 * len(self._log)))
+        at, long = self._at(), len(self._log)
+        self._sealed.append((self._log, at))
+        # A row begins again in the new part. If it had all of this one it needs a longer.
+        size = max(need // 8 + 1, 2 * long if at == 0 or long < LONG_LOG else LONG_LOG)
+        if self._spare and len(self._spare[-1]) >= size:
+            self._use(self._spare.pop(), 0)
+        else:
+            self._use(np.empty(size, dtype=np.int64), 0)
 
     def mark(self) -> tuple[int, int]:
         return len(self._sealed), self._at()
@@ -195,8 +208,8 @@ class Arena:
         on, self.logging = self.logging, False
         while len(self._sealed) > parts:
             self._undo(0)
-            sealed = self._sealed.pop()
-            self._use(sealed if sealed.base is None else sealed.base, len(sealed))
+            self._spare.append(self._log)
+            self._use(*self._sealed.pop())
         self._undo(at)
         self.logging = on
 
@@ -221,10 +234,12 @@ class Arena:
         """What was written stays: forget what was before."""
         if self.block[m.LOG_AT // 8] == self._start and not self._sealed:
             return  # nothing was written
+        self._spare.append(self._log)
+        self._spare += [log for log, _ in reversed(self._sealed)]
         self._sealed.clear()
-        if len(self._log) > 1 << 22:
-            self._new_log(FIRST_LOG)
-        self._use(self._log, 0)
+        self._use(self._spare.pop(), 0)
+        while sum(map(len, self._spare)) > KEPT_LOG:
+            self._spare.pop(0)
         for store in self.stores.values():
             if store.is_wasteful():
                 store.compact()

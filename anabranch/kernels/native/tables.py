@@ -65,6 +65,7 @@ from anabranch.kernels.native.words import (
     store_32,
 )
 
+TAG_BITS = (1 << 31) - 1
 SLOT_SHIFT = 10  # the low bits of a hash name the bucket, so all keys of an instance may have some of them in common
 
 
@@ -105,18 +106,42 @@ def same_key(address: int, key: int, words: int, texts: int) -> bool:
 
 
 @inlined
+def tag_of(hashed: int, mask: int) -> int:
+    """What a slot holds beside the number of an entry: as many bits of its hash as there is room for."""
+    return shift_right(hashed, 32) & TAG_BITS & ~mask
+
+
+@inlined
 def find_words(hdr: int, hashed: int, key: int) -> int:
     """The entry of a key given as words in memory, -1 - slot if there is none."""
     mask, index, entries, size = load(hdr + MASK), load(hdr + INDEX), load(hdr + ENTRIES), load(hdr + SIZE)
     words, texts = load(hdr + KEY), load(hdr + TEXTS)
-    slot = shift_right(hashed, SLOT_SHIFT) & mask
+    slot, wanted = shift_right(hashed, SLOT_SHIFT) & mask, tag_of(hashed, mask)
     while True:
-        entry = load_32(index + 4 * slot)
-        if entry < 0:
+        word = load_32(index + 4 * slot)
+        if word < 0:
             return -1 - slot
+        entry = word & mask
         address = entries + entry * size
-        if (load(address) & HASH) == (hashed & HASH) and same_key(address + 8, key, words, texts):
+        if (
+            (word & ~mask) == wanted
+            and (load(address) & HASH) == (hashed & HASH)
+            and same_key(address + 8, key, words, texts)
+        ):
             return entry
+        slot = (slot + 1) & mask
+
+
+@inlined
+def entry_by_tag(index: int, mask: int, hashed: int) -> int:
+    """The entry that a key with this hash most likely has; -1 if it has none."""
+    slot, wanted = shift_right(hashed, SLOT_SHIFT) & mask, tag_of(hashed, mask)
+    while True:
+        word = load_32(index + 4 * slot)
+        if word < 0:
+            return -1
+        if (word & ~mask) == wanted:
+            return word & mask
         slot = (slot + 1) & mask
 
 
@@ -127,7 +152,7 @@ def add_entry(context: int, hdr: int, found: int, hashed: int) -> int:
     if entry >= load(hdr + CAPACITY):
         full(context, FULL_ENTRIES, hdr, 0)
     store(entry_at(hdr, entry), hashed & HASH)
-    store_32(load(hdr + INDEX) + 4 * (-1 - found), entry)
+    store_32(load(hdr + INDEX) + 4 * (-1 - found), entry | tag_of(hashed, load(hdr + MASK)))
     store(hdr + USED, entry + 1)
     return entry
 
@@ -281,10 +306,11 @@ def rebuild(hdr: int) -> None:
     """Enter all entries into an index that is empty."""
     mask, index, entries, size = load(hdr + MASK), load(hdr + INDEX), load(hdr + ENTRIES), load(hdr + SIZE)
     for entry in range(load(hdr + USED)):
-        slot = shift_right(load(entries + entry * size) & HASH, SLOT_SHIFT) & mask
+        hashed = load(entries + entry * size) & HASH
+        slot = shift_right(hashed, SLOT_SHIFT) & mask
         while load_32(index + 4 * slot) >= 0:
             slot = (slot + 1) & mask
-        store_32(index + 4 * slot, entry)
+        store_32(index + 4 * slot, entry | tag_of(hashed, mask))
 
 
 @inlined

@@ -7,33 +7,44 @@ the iterations of a fan-out, which come back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from anabranch.graph.code import Access, Body, For, Send, While, walk
 from anabranch.graph.liveness import assigned
 from anabranch.graph.nodes import Dispatch, Entry, Graph
-from anabranch.kernels.native.accesses import Accesses, hash_of, written_in
-from anabranch.kernels.native.ahead import keys_ahead, write_ahead
+from anabranch.kernels.native.accesses import Accesses, written_in
+from anabranch.kernels.native.ahead import write_ahead
+from anabranch.kernels.native.keys import Ahead, hash_of, keys_ahead
 from anabranch.kernels.native.layout import NotInKernels
 from anabranch.kernels.native.module import Module, settled
+from anabranch.kernels.native.once import ALONE, ARGS, INSTANCE
 from anabranch.kernels.native.registers import Value, convert, registers
-from anabranch.kernels.native.rowio import LOOP, ahead_of_rows, parameters, put_result
+from anabranch.kernels.native.rowio import parameters, put_result, write_loop
 from anabranch.kernels.native.scope import Scope
-from anabranch.kernels.native.shapes import Shape
 from anabranch.kernels.native.source import Source
 from anabranch.kernels.native.statements import Statements, variable_types
 from anabranch.lang.keys import BLOCK
-from anabranch.lang.types import INT, NONE, thaw
+from anabranch.lang.types import INT, NONE, Type, thaw
 
-INSTANCE = "n0"
+SINGLE = """\
+store(c, i)
+store(c + 80, scratch)
+store(marks, load(n0 + 8))
+row(c, i, i{args})"""
+SEVERAL = """\
+store(c, i)
+store(c + 80, scratch)
+for m in range(count):
+    store(marks + 8 * m, load(load(instances + 8 * m) + 8))
+row(c, i, i{args})"""
 
 
 class InMemory:
     """The place of a whole entry: every instance of every state at hand."""
 
-    def __init__(self, scope: Scope, graph: Graph, entry: Entry, shapes: dict[str, Shape], single: bool) -> None:
+    def __init__(self, scope: Scope, graph: Graph, entry: Entry, ahead: Sequence[Ahead], single: bool) -> None:
         self.scope, self.out, self._graph, self._entry, self._single = scope, scope.out, graph, entry, single
-        self._accesses = Accesses(scope, shapes)
+        self._accesses = Accesses(scope, scope.module.shapes, ahead)
         everything = [s for s in walk(entry.body) if isinstance(s, Access)]
         self._order = {id(s): i for i, s in enumerate(everything)}
         self._all = everything
@@ -99,17 +110,22 @@ class InMemory:
 def write_whole(module: Module, graph: Graph, entry: Entry, single: bool) -> str:
     """`kernel(context)`: runs rows of the entry."""
     given = {p.name: p.type for p in entry.parameters}
+    registers(thaw(entry.result))
+    keys: list[Ahead] = []
+    ahead = ""
+    if single:
+        module.once.let(INSTANCE, ALONE)
+        keys = keys_ahead(module.shapes, entry.body, given)
+        ahead = write_ahead(module, keys, given, lambda scope, names: _read(scope, given, names))
 
     def write(flagged: set[str]) -> tuple[Source, Scope]:
         out = Source()
         scope = Scope(module, out, variable_types(entry.body, given), flagged)
         scope.set = set(given)
-        place = InMemory(scope, graph, entry, module.shapes, single)
+        place = InMemory(scope, graph, entry, keys if ahead else (), single)
         out.line("@compiled")
-        with out.block("def row(c, i):"):
+        with out.block(f"def row(c, i, j{ARGS}):"):
             out.line("k = load(c + 72)")
-            if single:
-                out.line(f"{INSTANCE} = load(load(c + 40))")
             start = len(out.lines)
             parameters(scope, given, "i")
             if place.needs_here:
@@ -120,20 +136,18 @@ def write_whole(module: Module, graph: Graph, entry: Entry, single: bool) -> str
             out.lines[start:start] = [f"    {line}" for line in scope.initial() if line.split(" = ")[0] not in read]
         return out, scope
 
-    registers(thaw(entry.result))
-    ahead = ""
-    keys = keys_ahead(graph, module.shapes, entry.body, given) if single else []
-    if keys:
-        layout = list(given.items())
-        ahead = write_ahead(
-            module,
-            keys,
-            given,
-            lambda scope, names: parameters(scope, {n: given[n] for n in given if n in names}, "i", layout, False),
-            "load(load(c + 40))",
-        )
-    loop = LOOP.replace("{ahead}", ahead_of_rows("i + {}") if ahead else "")
-    return "\n\n".join([str(settled(write)), ahead, loop])
+    row = str(settled(write))
+    several = "count, instances, marks = load(c + 56), load(c + 40), load(c + 48)"
+    loop = write_loop(
+        "marks = load(c + 48)" if single else several,
+        (SINGLE if single else SEVERAL).replace("{args}", ARGS),
+        "{}" if ahead else "",
+    )
+    return "\n\n".join([row, ahead, loop])
+
+
+def _read(scope: Scope, given: dict[str, Type], names: set[str]) -> None:
+    parameters(scope, {n: given[n] for n in given if n in names}, "i", list(given.items()), False)
 
 
 def _write_here(scope: Scope, entry: Entry) -> None:
