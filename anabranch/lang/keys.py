@@ -10,8 +10,7 @@ BUCKETS = 1024
 BLOCK = 64  # rows without a key go by blocks of sequence numbers to one instance
 
 _MASK = (1 << 64) - 1
-_FNV_OFFSET = 0xCBF29CE484222325
-_FNV_PRIME = 0x100000001B3
+_STEP = 0x9FB21C651E98DF25
 _STR_SALT = 0x9AE16A3B2F90404F
 _BYTES_SALT = 0xC949D7C7509E6557
 _BOOL_SALT = 0xB492B66FBE98F273
@@ -30,10 +29,12 @@ def splitmix64(x: int) -> int:
     return z ^ (z >> 31)
 
 
-def fnv1a64(data: bytes) -> int:
-    h = _FNV_OFFSET
-    for byte in data:
-        h = ((h ^ byte) * _FNV_PRIME) & _MASK
+def hash_words(data: bytes) -> int:
+    """Eight bytes a step, the first in the lowest bits, zeros behind the last; each step is a bijection."""
+    h = len(data)
+    for at in range(0, len(data), 8):
+        h = ((h ^ int.from_bytes(data[at : at + 8], "little")) * _STEP) & _MASK
+        h ^= h >> 32
     return h
 
 
@@ -48,9 +49,9 @@ def hash_key(key: object) -> int:
     if isinstance(key, int):
         return splitmix64(key & _MASK)
     if isinstance(key, str):
-        return splitmix64(fnv1a64(key.encode("utf-8")) ^ _STR_SALT)
+        return splitmix64(hash_words(key.encode("utf-8")) ^ _STR_SALT)
     if isinstance(key, bytes):
-        return splitmix64(fnv1a64(key) ^ _BYTES_SALT)
+        return splitmix64(hash_words(key) ^ _BYTES_SALT)
     if isinstance(key, tuple):
         h = _TUPLE_SALT ^ len(key)
         for item in key:

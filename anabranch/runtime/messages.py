@@ -39,8 +39,7 @@ class Row(NamedTuple):
     values: tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """Rows that take effect together or not at all; `number` is the client's name for it."""
 
     number: int
@@ -284,8 +283,7 @@ class Load:
     version: Version
 
 
-@dataclass(frozen=True, slots=True)
-class Committed:
+class Committed(NamedTuple):
     """A new version is decided; the journals of the one before may go."""
 
     version: Version

@@ -118,6 +118,8 @@ class Runner:
         self._tasks = {t.name: t for t in graph.tasks}
         self._flows = [_Way(graph, f) for f in graph.flows]
         self._fans = {self._tasks[f.source].entry for f in graph.flows if f.each}
+        writers = {t.entry for t in graph.tasks if t.writes}
+        self.readers = frozenset(e.name for e in graph.entries if e.name not in writers)
         self._plans: dict[str, Plan] = {}
 
     # -- one row in a stage -------------------------------------------------------------------------------------

@@ -80,10 +80,11 @@ class Worker:
 
     def alone(self, batch: Batch, version: Version, committed: Version, placed: Placed) -> Outcome:
         """A request that goes through a kernel, at once, on all instances; see `Coordinator.alone`."""
-        instances = range(self.memory.routing.instances)
         self.latest = version
-        self.memory.settle(instances, committed, version)
-        self.memory.open(instances, version)
+        if placed.request.entry not in self.runner.readers:
+            instances = range(self.memory.routing.instances)
+            self.memory.settle(instances, committed, version)
+            self.memory.open(instances, version)
         try:
             while batch.done < len(placed.request.rows):
                 batch.run(self.pace.fast)

@@ -31,6 +31,7 @@ from anabranch.lang.columns import is_stream, read_batch
 from anabranch.lang.entry import each_batch, not_yet_on_entries, refuse_on_error
 from anabranch.lang.spec import EntrySpec, describe
 from anabranch.lang.types import NONE
+from anabranch.lang.values import coercer
 from anabranch.runtime.backlog import Backlog, Limits
 from anabranch.runtime.coordinator import Coordinator
 from anabranch.runtime.memory import Memory
@@ -211,17 +212,30 @@ class AppEntry:
 
     def __init__(self, app: App, spec: EntrySpec) -> None:
         self._app, self._spec = app, spec
+        self._coerce = [coercer(p.type) for p in spec.parameters if p.type is not None]
         self.__name__, self.__doc__ = spec.name, spec.function.__doc__
         signature = inspect.signature(spec.function)
         self.__signature__ = signature.replace(parameters=list(signature.parameters.values())[1:])
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        try:
-            row = bind_call(self._spec, args, kwargs)
-        except Refused as error:
-            raise error.as_input(self._spec.name, 0) from None
+        row = self._plainly(args) if not kwargs else None
+        if row is None:
+            try:
+                row = bind_call(self._spec, args, kwargs)
+            except Refused as error:
+                raise error.as_input(self._spec.name, 0) from None
         self._app._tiers.expect(self._spec.name, 1)
         return self._app._request(self._spec, (row,), False)[0]
+
+    def _plainly(self, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """The arguments as they most often come; None for `bind_call` to see what is to be said of them."""
+        coerce = self._coerce
+        if len(args) != len(coerce):
+            return None
+        try:
+            return tuple([as_declared(value) for as_declared, value in zip(coerce, args, strict=True)])
+        except (TypeError, ValueError, OverflowError):
+            return None
 
     def __getattr__(self, name: str) -> Any:
         raise not_yet_on_entries(self._spec.name, name)

@@ -70,9 +70,9 @@ class Accesses:
     def branch(self) -> dict[tuple[str, str], list[Probe]]:
         return {where: list(probes) for where, probes in self._probes.items()}
 
-    def join(self, before: dict[tuple[str, str], list[Probe]], written: set[str]) -> None:
-        """Where ways meet, what was known before them holds, of states that they do not write."""
-        self._probes = {w: list(probes) for w, probes in before.items() if w[0] not in written}
+    def join(self, known: dict[tuple[str, str], list[Probe]]) -> None:
+        """Go on with what is known elsewhere."""
+        self._probes = {where: list(probes) for where, probes in known.items()}
 
     def forget(self, states: set[str], names: set[str]) -> None:
         self._probes = {

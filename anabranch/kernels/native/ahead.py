@@ -2,8 +2,9 @@
 
 A keyed access to a large state is one or two misses of the cache, longer than all else a row does. Keys that are plain
 inputs of the row are known ahead: for the row `FAR` ahead (see `rowio`) the key is hashed and the slot of the index is
-asked for; for the one `NEAR` ahead, whose slot is here by now, the entry is found by its tag and asked for. Both are
-kept in a ring for the row itself, which has but to look whether it is the right one.
+asked for; for the one `NEAR` ahead, whose slot is here by now, the entry is found by its tag and asked for; for the one
+`CLOSE` ahead the text of its key, if it has some. Hash and entry are kept in a ring for the row itself, which has but
+to look whether it is the right one.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from anabranch.graph.code import free_names
 from anabranch.kernels.native.keys import Ahead, entry_ahead, hash_ahead, hash_of
-from anabranch.kernels.native.layout import NotInKernels
+from anabranch.kernels.native.layout import NotInKernels, texts
 from anabranch.kernels.native.module import Module
 from anabranch.kernels.native.once import ARGS
 from anabranch.kernels.native.registers import convert
@@ -31,7 +32,7 @@ def write_ahead(
     read: Callable[[Scope, set[str]], None],
     owned: bool = False,
 ) -> str:
-    """`far(c, i, j)` and `near(c, i, j)`, for row i that runs as number j.
+    """`far(c, i, j)`, `near(c, j)` and `close(c, j)`, for row i that runs as number j.
 
     `read` writes how its inputs are read. With `owned` the rows of other instances come by too, and nothing is asked
     for them. Nothing is written where a key cannot be had.
@@ -60,7 +61,13 @@ def write_ahead(
         for number, ahead in enumerate(keys):
             _write_near(module, near, number, ahead, owned)
         near.line("return 0")
-    return f"{far}\n\n{near}"
+    close = Source()
+    close.line("@compiled")
+    with close.block(f"def close(c, j{ARGS}):"):
+        for number, ahead in enumerate(keys):
+            _write_close(module, close, number, ahead)
+        close.line("return 0")
+    return f"{far}\n\n{near}\n\n{close}"
 
 
 def _write_near(module: Module, out: Source, number: int, ahead: Ahead, owned: bool) -> None:
@@ -77,3 +84,13 @@ def _write_near(module: Module, out: Source, number: int, ahead: Ahead, owned: b
             for offset in [*range(0, ends, LINE), ends]:  # an entry may begin anywhere in a line
                 out.line(f"prefetch({address} + {offset})")
     out.line(f"store({entry_ahead(number)}, {entry})")
+
+
+def _write_close(module: Module, out: Source, number: int, ahead: Ahead) -> None:
+    found = texts(ahead.shape.key)
+    if found:
+        first = (found & -found).bit_length() - 1  # of the words of the key
+        entry = out.fresh(f"load({entry_ahead(number)})", "e")
+        with out.block(f"if {entry} >= 0:"):
+            address = module.once.store(ahead.shape).entry(ahead.shape, entry)
+            out.line(f"prefetch(load({address} + {8 + 8 * first}))")

@@ -39,7 +39,8 @@ from anabranch.kernels.native.words import *
 def compiled(function):
     # Kernels that several processes have compiled meet in one: a symbol of two would be that of the first for both.
     function.__qualname__ = f"{function.__code__.co_filename.strip('<>').replace('-', '_')}.{function.__name__}"
-    return njit(function, nogil=True, error_model="numpy")
+    inside = function.__name__ in ("row", "far", "near", "close")
+    return njit(function, nogil=True, error_model="numpy", forceinline=inside)
 """
 
 

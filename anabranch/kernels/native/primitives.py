@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from anabranch.kernels.native import hashing, numbers, text
-from anabranch.lang.keys import fnv1a64, hash_key
+from anabranch.lang.keys import hash_key, hash_words
 
 Kind = Literal["int", "float", "bool", "str", "bytes"]
 
@@ -127,7 +127,7 @@ MATH: Final = (
 TEXT: Final = (
     Primitive("text_equal", text.text_equal, operator.eq, ("str", "str"), ("bool",)),
     Primitive("text_compare", text.text_compare, _order, ("str", "str"), ("int",)),
-    Primitive("text_hash", text.text_hash, lambda value: _signed(fnv1a64(value.encode())), ("str",), ("int",)),
+    Primitive("text_hash", text.text_hash, lambda value: _signed(hash_words(value.encode())), ("str",), ("int",)),
     Primitive("text_length", text.text_length, len, ("str",), ("int",)),
     Primitive("is_ascii", text.is_ascii, str.isascii, ("str",), ("bool",)),
     Primitive("starts_with", text.starts_with, str.startswith, ("str", "str"), ("bool",)),
@@ -144,7 +144,7 @@ TEXT: Final = (
 BYTES: Final = (
     Primitive("text_equal", text.text_equal, operator.eq, ("bytes", "bytes"), ("bool",)),
     Primitive("text_compare", text.text_compare, _order, ("bytes", "bytes"), ("int",)),
-    Primitive("text_hash", text.text_hash, lambda value: _signed(fnv1a64(value)), ("bytes",), ("int",)),
+    Primitive("text_hash", text.text_hash, lambda value: _signed(hash_words(value)), ("bytes",), ("int",)),
     Primitive("is_ascii", text.is_ascii, bytes.isascii, ("bytes",), ("bool",)),
     Primitive("starts_with", text.starts_with, bytes.startswith, ("bytes", "bytes"), ("bool",)),
     Primitive("ends_with", text.ends_with, bytes.endswith, ("bytes", "bytes"), ("bool",)),

@@ -10,13 +10,13 @@ from anabranch.kernels.native.registers import Value
 from anabranch.kernels.native.scope import Scope
 from anabranch.lang.types import List, Optional, Record, Scalar, Tuple, Type, thaw
 
-FAR, NEAR = 32, 16  # rows; see `ahead`
+FAR, NEAR, CLOSE = 32, 16, 6  # rows; see `ahead`
 
 
 def write_loop(prologue: str, body: str, ahead: str = "") -> str:
     """`kernel(c)`: for each row i from where it stands to the end the lines of `body`.
 
-    `ahead` is how row number {} is named, where there are `far` and `near`.
+    `ahead` is how row number {} is named, where there are `far`, `near` and `close`.
     """
     lines = ["@compiled", "def kernel(c):", "    i, end, scratch = load(c), load(c + 8), load(c + 88)"]
     lines += [f"    {line}" for line in prologue.splitlines()] + [LINES]
@@ -34,6 +34,8 @@ def write_loop(prologue: str, body: str, ahead: str = "") -> str:
             f"            far(c, {ahead.format(f'(i + {FAR})')}, i + {FAR}{ARGS})",
             f"        if i + {NEAR} < end:",
             f"            near(c, i + {NEAR}{ARGS})",
+            f"        if i + {CLOSE} < end:",
+            f"            close(c, i + {CLOSE}{ARGS})",
         ]
     lines += [f"        {line}" for line in body.splitlines()]
     return "\n".join([*lines, "        i += 1", "    store(c, i)", "    return 0", ""])

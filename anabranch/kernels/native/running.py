@@ -53,6 +53,7 @@ class Context:
         self._ground = ground
         self._words = zeros(m.CONTEXT_WORDS)
         self._address = self._words.ctypes.data
+        self._view = self._words.data  # gives Python's integers, sooner than numpy its own
         self._marks = zeros(len(ground.arenas))
         self._scratch = zeros(SCRATCH // 8)
         self.grown = 0  # how often its scratch memory has grown
@@ -65,10 +66,10 @@ class Context:
         self._use_scratch()
 
     def _set(self, at: int, value: int) -> None:
-        self._words[at // 8] = value
+        self._view[at // 8] = value
 
     def _get(self, at: int) -> int:
-        return int(self._words[at // 8])
+        return self._view[at // 8]
 
     def _use_scratch(self) -> None:
         start = self._scratch.ctypes.data
@@ -90,7 +91,7 @@ class Context:
 
     def prepared(self, kernel: Kernel, inputs: Words, outputs: Words, kept: Words) -> Words:
         """The words of a context for rows whose words are in buffers that others own; for `put`."""
-        words = self._words.copy()
+        words = self._words[: m.RING // 8].copy()
         for at, value in (
             (m.INPUTS, inputs.ctypes.data),
             (m.OUTPUTS, outputs.ctypes.data),
@@ -102,19 +103,19 @@ class Context:
         return words
 
     def put(self, prepared: Words, sequence: int) -> None:
-        self._words[:] = prepared
-        self._words[m.SEQUENCE // 8] = sequence
+        self._view[: m.RING // 8] = prepared.data
+        self._view[m.SEQUENCE // 8] = sequence
 
     def run(self, kernel: Kernel, results: Results | Rack, first: int, end: int, python: RunRow) -> None:
         """Run the rows from `first` to `end`; `python` runs one that the kernel leaves and gives its result.
 
         What that raises ends the run; the number of its row is then `failed`.
         """
-        self._set(m.ROW, first)
-        self._set(m.END, end)
+        view = self._view
+        view[m.ROW // 8], view[m.END // 8] = first, end
         function, address = kernel.function, self._address
         while True:
-            self._set(m.REASON, m.ASK_PYTHON)
+            view[m.REASON // 8] = m.ASK_PYTHON
             try:
                 function(address)
                 return

@@ -157,7 +157,7 @@ class InTask:
 
     def join(self, before: object) -> None:
         assert isinstance(before, dict)
-        self._accesses.join(before, {s for t in self._graph.tasks if t.entry == self._entry.name for s in t.writes})
+        self._accesses.join(before)
 
     def forget(self, body: Body, names: Iterable[str] = ()) -> None:
         self._accesses.forget(written_in(body), assigned(body) | set(names))

@@ -113,7 +113,7 @@ class Statements:
         before, known = set(self.scope.set), self.place.branch()
         with self.out.block(f"if {condition}:"):
             goes_on = self.body(then)
-        after = set(self.scope.set) if goes_on else None
+        after, found = set(self.scope.set), self.place.branch()
         self.scope.set = set(before)
         self.place.join(known)
         if orelse:
@@ -121,13 +121,14 @@ class Statements:
                 other = self.body(orelse)
         else:
             other = True
-        if not goes_on and not other:
-            return False
-        if after is not None:
-            self.scope.set = self.scope.set & after if other else after
-        self.place.join(known)
-        self.place.forget((*then, *orelse))
-        return True
+        if goes_on and other:
+            self.scope.set &= after
+            self.place.join(known)
+            self.place.forget((*then, *orelse))
+        elif goes_on:  # there is but one way to here
+            self.scope.set = after
+            self.place.join(found)
+        return goes_on or other
 
     def _for(self, target: Target, source: Expr, body: Body, orelse: Body) -> None:
         names = list(target_names(target))

@@ -159,6 +159,7 @@ class Arena:
     def __init__(self, shapes: dict[str, Shape]) -> None:
         self.block = zeros(m.STORES // 8 + len(shapes))
         self.address = self.block.ctypes.data
+        self._view = self.block.data
         self.stores: dict[str, Any] = {}
         self._sealed: list[tuple[Words, int]] = []  # parts of the log that are full, and how far
         self._spare: list[Words] = []  # and such that are not in use, the next one last
@@ -168,26 +169,26 @@ class Arena:
 
     def add(self, store: Any) -> None:
         self.stores[store.shape.name] = store
-        self.block[m.STORES // 8 + store.shape.number] = store.address
+        self._view[m.STORES // 8 + store.shape.number] = store.address
 
     # -- the log ------------------------------------------------------------------------------------------------------
 
     @property
     def logging(self) -> bool:
-        return bool(self.block[m.LOGGING // 8])
+        return bool(self._view[m.LOGGING // 8])
 
     @logging.setter
     def logging(self, on: bool) -> None:
-        self.block[m.LOGGING // 8] = on
+        self._view[m.LOGGING // 8] = on
 
     def _use(self, log: Words, at: int) -> None:
         self._log, self._start = log, log.ctypes.data
-        self.block[m.LOG // 8] = self._start
-        self.block[m.LOG_AT // 8] = self._start + 8 * at
-        self.block[m.LOG_END // 8] = self._start + log.nbytes
+        self._view[m.LOG // 8] = self._start
+        self._view[m.LOG_AT // 8] = self._start + 8 * at
+        self._view[m.LOG_END // 8] = self._start + log.nbytes
 
     def _at(self) -> int:
-        return int(self.block[m.LOG_AT // 8] - self.block[m.LOG // 8]) // 8
+        return (self._view[m.LOG_AT // 8] - self._start) // 8
 
     def grow_log(self, need: int) -> None:
         """Go on in a new part; the one at hand ends where it is."""
@@ -215,15 +216,15 @@ class Arena:
 
     def roll_back_to(self, address: int) -> None:
         """To a point in the part of the log at hand."""
-        if int(self.block[m.LOG_AT // 8]) != address:
+        if self._view[m.LOG_AT // 8] != address:
             on, self.logging = self.logging, False
-            self._undo((address - int(self.block[m.LOG // 8])) // 8)
+            self._undo((address - self._start) // 8)
             self.logging = on
 
     def _undo(self, at: int) -> None:
         while True:
             try:
-                undo(self._context.ctypes.data, self.address, int(self.block[m.LOG // 8]) + 8 * at)
+                undo(self._context.ctypes.data, self.address, self._start + 8 * at)
                 return
             except Leave:  # a line of a matrix needs memory to become what it was
                 what = int(self._context[m.WHAT // 8])
@@ -232,7 +233,7 @@ class Arena:
 
     def clear(self) -> None:
         """What was written stays: forget what was before."""
-        if self.block[m.LOG_AT // 8] == self._start and not self._sealed:
+        if self._view[m.LOG_AT // 8] == self._start and not self._sealed:
             return  # nothing was written
         self._spare.append(self._log)
         self._spare += [log for log, _ in reversed(self._sealed)]

@@ -16,13 +16,13 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from anabranch.kernels.native.words import I64, Leave, inlined, load_byte, shift_right, store_byte, wrap_add
+from anabranch.kernels.native.words import I32, I64, Leave, inlined, load_byte, shift_right, store_byte, wrap_add
 from anabranch.kernels.native.words import wrap_multiply as times
-from anabranch.lang.keys import _FNV_OFFSET, _FNV_PRIME
+from anabranch.lang.keys import _STEP
 
 _ONES = 0x0101010101010101
 _HIGH = -0x7F7F7F7F7F7F7F80  # 0x80 in each byte
-_FNV_START = _FNV_OFFSET - 2**64  # as a signed integer
+_HASH_STEP = _STEP - 2**64  # as a signed integer
 _ASCII_SPACES = sum(1 << c for c in range(33) if chr(c).isspace())
 
 
@@ -32,6 +32,14 @@ def _load_8(typing: Any, address: Any) -> Any:
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.load(builder.inttoptr(args[0], I64.as_pointer()), align=1)
+
+    return types.int64(types.int64), emit
+
+
+@intrinsic
+def _load_4(typing: Any, address: Any) -> Any:
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.zext(builder.load(builder.inttoptr(args[0], I32.as_pointer()), align=1), I64)
 
     return types.int64(types.int64), emit
 
@@ -89,11 +97,23 @@ def text_compare(a: int, n: int, b: int, m: int) -> int:
 
 @inlined
 def text_hash(a: int, n: int) -> int:
-    """The bits of `anabranch.lang.keys.fnv1a64`."""
-    h = _FNV_START
-    for i in range(n):
-        h = times(h ^ load_byte(a + i), _FNV_PRIME)
-    return h
+    """The bits of `anabranch.lang.keys.hash_words`."""
+    h, i = n, 0
+    while i + 8 <= n:
+        h = times(h ^ _load_8(a + i), _HASH_STEP)
+        h ^= shift_right(h, 32)
+        i += 8
+    if i == n:
+        return h
+    if n >= 8:
+        last = shift_right(_load_8(a + n - 8), 8 * (i + 8 - n))
+    elif n >= 4:  # two halves that may overlap
+        last = _load_4(a) | (_load_4(a + n - 4) << (8 * (n - 4)))
+    else:
+        half = n >> 1
+        last = load_byte(a) | (load_byte(a + half) << (8 * half)) | (load_byte(a + n - 1) << (8 * (n - 1)))
+    h = times(h ^ last, _HASH_STEP)
+    return h ^ shift_right(h, 32)
 
 
 @inlined

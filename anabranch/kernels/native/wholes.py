@@ -98,10 +98,7 @@ class InMemory:
 
     def join(self, before: object) -> None:
         assert isinstance(before, dict)
-        self._accesses.join(before, set(self._written_somewhere()))
-
-    def _written_somewhere(self) -> set[str]:
-        return {s.state for s in self._all if s.writes}
+        self._accesses.join(before)
 
     def forget(self, body: Body, names: Iterable[str] = ()) -> None:
         self._accesses.forget(written_in(body), assigned(body) | set(names))
