@@ -4,17 +4,24 @@
 
 State holds every key before the timing, and goes on from round to round. Ten million rows; where nothing else is said,
 a million keys in batches of a million rows. Of small batches fewer rows are fed: ten thousand batches of each size.
-With 30 million keys the ways together take about ten gigabytes.
+With 30 million keys the ways together take about ten gigabytes. At last an empty state grows to as many keys in small
+batches, each of which is timed.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
 
+import pyarrow as pa
 from bare import bare_way, threads_name, threads_way
 from harness import PLAIN, ROOT, Bench, Times, app_name, main
 from plot import Point, line_plot
+from programs import Sums
 from report import Spread
 from sums import app_way, every_key, plain_way, uniform_rows
 
@@ -66,6 +73,35 @@ def measure_workers(bench: Bench) -> Lines:
     return lines
 
 
+def measure_stalls(bench: Bench) -> None:
+    """The longest of many small batches of new keys, while an empty state grows: what a user might notice."""
+    keys, size = bench.scaled(30_000_000), bench.scaled(10_000)
+    batches = every_key(keys, size)
+    usual, longest, plain = [], [], []
+    for _ in range(min(3, len(bench.rounds))):
+        app = bench.run(Sums(), 1)
+        taken = [seconds(app.add.many, batch) for batch in batches]
+        app.stop()
+        usual.append(1e3 * median(taken))
+        longest.append(1e3 * max(taken))
+        totals: dict[int, float] = {}
+        plain.append(1e3 * max(seconds(totals.update, new) for new in as_dicts(batches)))
+    bench.figure(f"usual batch of {size:,} new keys on the way to {keys:,}", usual, "ms")
+    bench.figure("the longest of them", longest, "ms")
+    bench.figure("the longest update of a dict with the same keys", plain, "ms")
+
+
+def as_dicts(batches: Sequence[pa.RecordBatch]) -> Iterator[dict[int, float]]:
+    for batch in batches:
+        yield dict(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
+def seconds(run: Callable[[Any], object], given: Any) -> float:
+    start = perf_counter()
+    run(given)
+    return perf_counter() - start
+
+
 def measure(bench: Bench) -> None:
     bench.size("rows", ROWS)
     folder: Path = bench.options.plots
@@ -77,6 +113,7 @@ def measure(bench: Bench) -> None:
     ):
         picture = line_plot(title, x_name, "rows a second", found(bench))
         (folder / f"growth_{name}.svg").write_text(picture, encoding="utf-8")
+    measure_stalls(bench)
     bench.note("the plots are growth_keys.svg, growth_batches.svg and growth_workers.svg in the folder of --plots")
 
 

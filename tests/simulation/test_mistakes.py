@@ -1,4 +1,4 @@
-"""The simulator finds mistakes: each one made on purpose is caught within a few hundred seeds."""
+"""The simulator finds mistakes: each one made on purpose is caught within a thousand seeds or so."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.simulation.check import run_seed
 from tests.simulation.mistakes import MISTAKES
 
-SEEDS = 600
+SEEDS = 1500
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.__name__)

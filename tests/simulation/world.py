@@ -36,6 +36,7 @@ from anabranch.runtime.messages import (
     Release,
     Reply,
     Request,
+    Settle,
     Stalled,
     Submit,
     ToCoordinator,
@@ -159,11 +160,13 @@ class World:
         faults, rng = self.faults, self.rng
         alive = [w for w, machine in enumerate(self.workers) if machine is not None]
         on_the_way = [c for c, messages in self.network.items() if messages]
+        orders = [c for c in on_the_way if any(isinstance(m, Settle) for m in self.network[c])]
         waiting = [c for c in self.clients if c.waiting is not None]
         for likelihood, possible, mishap in (
             (faults.drop, on_the_way, self._drop),
             (faults.repeat, on_the_way, self._repeat),
             (faults.delay, on_the_way, self._delay),
+            (faults.repeat, orders, self._repeat_order),
             (faults.crash, alive, self._crash),
             (faults.stall, alive, self._sleep),
             (faults.abort * (5 if self.limbo else 1), [True], self._abort),
@@ -239,7 +242,7 @@ class World:
 
     def _ask(self, client: Client) -> None:
         number = client.waiting = next(self.numbers)
-        if self.rng.random() < 0.05:
+        if self.rng.random() < 0.12:
             self._tell(f"client {client.number} asks to look at all state ({number})")
             self._coordinate(Hold(number))
             return
@@ -301,7 +304,7 @@ class World:
     def _restart(self, worker: int) -> None:
         self._tell(f"worker {worker} starts again")
         self.workers[worker] = Worker(worker, self.case.routing.workers, self.runner, self.case.pace)
-        if self.rng.random() < 0.2:  # back before anyone noticed
+        if self.rng.random() < 0.12:  # back before anyone noticed
             with contextlib.suppress(ValueError):
                 self.hosts.remove(Lost(worker))
         self.hosts.append(Joined(worker))
@@ -315,6 +318,12 @@ class World:
     def _repeat(self, channel: tuple[int, int]) -> None:
         message = self.rng.choice(self.network[channel])
         self.limbo.append((self.rng.choice((1, 1, 5, 40, 200)), channel, message))
+        self._tell(f"TWICE {_name(channel[0])} -> {_name(channel[1])}: {_brief(message)}")
+
+    def _repeat_order(self, channel: tuple[int, int]) -> None:
+        """There are few of these, and they do harm when they come once more in the middle of what followed."""
+        message = next(m for m in self.network[channel] if isinstance(m, Settle))
+        self.limbo.append((self.rng.choice((5, 10, 20, 40, 80)), channel, message))
         self._tell(f"TWICE {_name(channel[0])} -> {_name(channel[1])}: {_brief(message)}")
 
     def _delay(self, channel: tuple[int, int]) -> None:

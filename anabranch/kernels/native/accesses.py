@@ -120,7 +120,7 @@ class Accesses:
         else:
             hashed, hint = self.out.let(hash_of(key)), "-1"
         finder = self.scope.module.finder(shape)
-        store = f"{where.index}, {where.mask}, {where.entries}"
+        store = f"{where.search}, {where.entries}"
         entry = self.out.fresh(f"{finder}({store}, {hint}, {hashed}, {', '.join(key.words)})", "e")
         present = self.out.fresh(f"({entry} >= 0 and load({where.entry(shape, entry)}) < 0)", "p")
         probe = Probe(where, entry, present, hashed, key, expr)

@@ -52,7 +52,8 @@ def write_ahead(
                 hashed = far.fresh(hash_of(key), "q")
                 far.line(f"store({hash_ahead(number)}, {hashed})")
                 where = module.once.store(ahead.shape)
-                far.line(f"prefetch({where.index} + 4 * (shift_right({hashed}, SLOT_SHIFT) & {where.mask}))")
+                slot = f"slot_of({hashed}, {where.mask}, {where.chunks}, {where.low})"
+                far.line(f"prefetch({where.index} + 4 * {slot})")
             far.line("return 0")
     except NotInKernels:
         return ""
@@ -77,7 +78,7 @@ def _write_near(module: Module, out: Source, number: int, ahead: Ahead, owned: b
     # Where only a part of the key says who owns it, its hash does not tell.
     mine = f"load(load(c + 64) + 8 * ({hashed} & 1023)) == load(c + 120)" if owned and ahead.shape.by_key else "True"
     with out.block(f"if {mine}:"):
-        out.line(f"{entry} = entry_by_tag({where.index}, {where.mask}, {hashed})")
+        out.line(f"{entry} = entry_by_tag({where.search}, {hashed})")
         with out.block(f"if {entry} >= 0:"):
             address = out.fresh(where.entry(ahead.shape, entry), "a")
             ends = min(ahead.shape.size, MOST * LINE) - 8

@@ -127,11 +127,11 @@ class NativeCode:
     def prepare(self, entry: str) -> Kernel:
         """Machine code; takes about a second where it is not on disk."""
         from anabranch.kernels.native.cache import build
-        from anabranch.kernels.native.driver import rebuild_index, undo
+        from anabranch.kernels.native.driver import rebuild_index, split_chunks, undo
 
         written = self.written(entry)
         assert isinstance(written, Written), written
-        for needed in (rebuild_index, undo):  # as soon as anything grows
+        for needed in (rebuild_index, split_chunks, undo):  # as soon as anything grows
             needed.machine  # noqa: B018
         return self._built(entry, written, build)
 

@@ -62,6 +62,13 @@ def rebuild_index(hdr: int) -> None:
 
 
 @native(I, I, I)
+def split_chunks(hdr: int, room: int, count: int) -> None:
+    """Add so many chunks to the index, whose memory is there."""
+    for _ in range(count):
+        tables.split(hdr, room)
+
+
+@native(I, I, I)
 def undo(context: int, instance: int, mark: int) -> None:
     tables.roll_back(context, instance, mark)
 

@@ -1,10 +1,14 @@
 """Where kernels find things: the words of a context, of an instance and of a store, by their offsets in bytes.
 
 A *store* is the memory of one state of one instance. Its entries stand one after the other, each a row of words: the
-meta word, the words of the key, the words of the value. An index of 32-bit numbers, probed linearly, finds the entry of
-a key. A number of the index is that of an entry in its low bits, as many as a slot has, and a tag above them: bits of
-the hash, so that a search seldom looks at an entry that is not the one; -1 where a slot is free. Entries never move
-while a kernel runs: one that is removed stays where it is and is marked absent.
+meta word, the words of the key, the words of the value. An index of 32-bit numbers finds the entry of
+a key. A number of the index is that of an entry in its low bits and a tag above them: bits of the hash, so that a
+search seldom looks at an entry that is not the one; -1 where a slot is free. Entries never move while a kernel runs:
+one that is removed stays where it is and is marked absent.
+
+The index is chunks of as many slots, each probed linearly by itself. It grows by linear hashing: the next chunk in
+order is split in two, so that to grow takes no longer the larger it is. With m the greatest power of two that is not
+more than the number of chunks n, a hash belongs to its chunk of 2 m if that is there, else to its chunk of m.
 
 The meta word is the hash of the key without its highest bit, which is set while the entry is present.
 """
@@ -74,7 +78,7 @@ STORES: Final = 32  # the addresses of the stores follow
 USED: Final = 0  # entries, absent ones included
 CAPACITY: Final = 8
 INDEX: Final = 16  # address
-MASK: Final = 24  # slots of the index - 1
+MASK: Final = 24  # slots of a chunk - 1
 ENTRIES: Final = 32  # address
 LIVE: Final = 40  # entries that are present; lines that have cells
 SIZE: Final = 48  # bytes of an entry
@@ -86,7 +90,13 @@ GARBAGE: Final = 88  # bytes of the heap that nothing refers to
 NUMBER: Final = 96  # of the state, as tags of the log name it
 TEXTS: Final = 104  # bit i is set where word i of the key is the address of text
 KEY: Final = 112  # words of the key
-STORE_WORDS: Final = 16
+CHUNKS: Final = 120  # of the index
+LOW: Final = 128  # the greatest power of two that is not more, - 1
+NUMBERS: Final = 136  # the bits of the index that are numbers of entries
+STORE_WORDS: Final = 18
+
+CHUNK: Final = 1 << 15  # slots of a chunk, of an index that has several
+CHUNK_SHIFT: Final = 25  # the bits of a hash that name it; those that name the slot are below, tags above
 
 PRESENT: Final = -(1 << 63)
 HASH: Final = (1 << 63) - 1

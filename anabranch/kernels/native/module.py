@@ -21,6 +21,7 @@ from anabranch.kernels.native.source import Source
 from anabranch.kernels.native.statements import Statements, variable_types
 from anabranch.lang.types import NONE, Type, thaw
 
+SEARCH = "index, mask, chunks, low, numbers"  # what a search needs to know of an index
 HEAD = """\
 from numba import njit
 
@@ -159,22 +160,22 @@ def _write_finder(name: str, shape: Shape) -> str:
     width = len(kinds(shape.key))
     key = Value(shape.key, tuple(f"k{i}" for i in range(width)))
     out.line("@compiled")
-    with out.block(f"def {name}(index, mask, entries, hint, hashed, {', '.join(key.words)}):"):
+    with out.block(f"def {name}({SEARCH}, entries, hint, hashed, {', '.join(key.words)}):"):
         stored = Value(shape.key, tuple(_key_word(kind, i) for i, kind in enumerate(kinds(shape.key))))
         with out.block("if hint >= 0:"):
             out.line(f"at = entries + {shape.size} * hint")
             with out.block(f"if {_same(out, shape, stored, key)}:"):
                 out.line("return hint")
-        out.line("slot, wanted = shift_right(hashed, SLOT_SHIFT) & mask, tag_of(hashed, mask)")
+        out.line("slot, wanted = slot_of(hashed, mask, chunks, low), tag_of(hashed, numbers)")
         with out.block("while True:"):
             out.line("word = load_32(index + 4 * slot)")
             with out.block("if word < 0:"):
                 out.line("return -1 - slot")
-            with out.block("if (word & ~mask) == wanted:"):
-                out.line(f"at = entries + {shape.size} * (word & mask)")
+            with out.block("if (word & ~numbers) == wanted:"):
+                out.line(f"at = entries + {shape.size} * (word & numbers)")
                 with out.block(f"if {_same(out, shape, stored, key)}:"):
-                    out.line("return word & mask")
-            out.line("slot = (slot + 1) & mask")
+                    out.line("return word & numbers")
+            out.line("slot = next_slot(slot, mask)")
     return str(out)
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from anabranch.kernels.native.memory import ENTRIES, INDEX, INPUTS, MASK, OUTPUTS, STORES
+from anabranch.kernels.native.memory import CHUNKS, ENTRIES, INDEX, INPUTS, LOW, MASK, NUMBERS, OUTPUTS, STORES
 from anabranch.kernels.native.shapes import Shape
 
 INSTANCE = "n0"  # the address of the instance at hand, where a kernel works at one
 ARGS = ", *once"  # stands in a text for the variables until all are known
 LINES = "    # once"  # the same for the lines that read them
+FIELDS = {"index": INDEX, "mask": MASK, "chunks": CHUNKS, "low": LOW, "numbers": NUMBERS, "entries": ENTRIES}
 ALONE, AT_HOME = "load(load(c + 40))", "load(load(c + 40) + 8 * load(c + 120))"
 
 
@@ -25,7 +26,15 @@ class Where:
     hdr: str
     index: str
     mask: str
+    chunks: str
+    low: str
+    numbers: str
     entries: str
+
+    @property
+    def search(self) -> str:
+        """The index, as a search takes it."""
+        return f"{self.index}, {self.mask}, {self.chunks}, {self.low}, {self.numbers}"
 
     def entry(self, shape: Shape, number: str) -> str:
         """The address of an entry."""
@@ -58,11 +67,7 @@ class Once:
         """Of the instance at hand."""
         hdr = self.let(f"hdr{shape.number}", f"load({INSTANCE} + {STORES + 8 * shape.number})")
         return Where(
-            INSTANCE,
-            hdr,
-            self.let(f"index{shape.number}", f"load({hdr} + {INDEX})"),
-            self.let(f"mask{shape.number}", f"load({hdr} + {MASK})"),
-            self.let(f"entries{shape.number}", f"load({hdr} + {ENTRIES})"),
+            INSTANCE, hdr, *(self.let(f"{name}{shape.number}", f"load({hdr} + {at})") for name, at in FIELDS.items())
         )
 
     def written(self, text: str) -> str:
@@ -73,4 +78,4 @@ class Once:
 
 def store_of(instance: str, hdr: str) -> Where:
     """Where a store is of which only the address is known."""
-    return Where(instance, hdr, *(f"load({hdr} + {at})" for at in (INDEX, MASK, ENTRIES)))
+    return Where(instance, hdr, *(f"load({hdr} + {at})" for at in FIELDS.values()))

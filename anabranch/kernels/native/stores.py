@@ -13,16 +13,18 @@ from ctypes import memmove
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from anabranch.kernels.native import memory as m
-from anabranch.kernels.native.driver import FRAME, live_bytes, move_entries, rebuild_index, undo
+from anabranch.kernels.native.driver import FRAME, live_bytes, move_entries, rebuild_index, split_chunks, undo
 from anabranch.kernels.native.layout import TEXT, kinds, texts
 from anabranch.kernels.native.pages import Pages, Words
 from anabranch.kernels.native.shapes import Shape
 from anabranch.kernels.native.words import Leave
 from anabranch.lang.types import List, Optional, Record, Scalar, Tuple, Type
 
+LOAD = 2, 5  # entries for as many slots of an index of several chunks
+SEVERAL, MOST = 1 << 26, 1 << 31  # entries that can be numbered where there is room for tags, and where not
+AT_ONCE = 4  # chunks that are split before a kernel goes on
 FIRST_ENTRIES, FIRST_HEAP, FIRST_LOG = 8, 1 << 10, 1 << 12
 LONG_LOG, KEPT_LOG = 1 << 19, 1 << 23  # words: a part of the log that is long enough, all that is kept for later
 MANY, LARGE = 256, 1 << 20  # entries and bytes that are worth having back
@@ -42,7 +44,7 @@ class Store:
         self._view = self.hdr.data  # gives Python's integers
         self._pages, self._slots = Pages(), Pages()
         self.words = zeros(0).reshape(0, shape.size // 8)
-        self.index: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
+        self._indexed = 0  # for how many entries there is room in the index
         self._heap: list[Words] = []
         self._heap_bytes = 0
         self._set(m.SIZE, shape.size)
@@ -76,29 +78,65 @@ class Store:
         return self.hdr.nbytes + self._pages.words.nbytes + self._slots.words.nbytes + self._heap_bytes
 
     def reserve(self, entries: int) -> None:
-        """Room for so many entries; a search looks at two slots or so."""
+        """Room for so many entries."""
         if entries > len(self.words):
-            width = self.shape.size // 8
-            self.words, self.memory = zeros(0), memoryview(b"")
-            self._pages.grow(entries * width)
-            entries = len(self._pages.words) // width
-            self.words = self._pages.words[: entries * width].reshape(entries, width)
-            self.memory = self.words.data.cast("B")
-            self._set(m.CAPACITY, entries)
-            self._set(m.ENTRIES, self.words.ctypes.data)
-        slots = 1 << max(4, (entries * 3 // 2 - 1).bit_length())
-        if slots > len(self.index):
-            self.index = np.zeros(0, dtype=np.int32)
-            self._slots.grow(slots // 2)
-            self.index = self._slots.words.view(np.int32)[:slots]
-            self.index[:] = -1
-            self._set(m.INDEX, self.index.ctypes.data)
-            self._set(m.MASK, slots - 1)
-            rebuild_index(self.address)
+            self._lengthen(entries)
+        if entries > self._indexed:
+            self._make_index(entries)
+        self._set(m.CAPACITY, min(len(self.words), self._indexed))
 
     def grow(self) -> None:
-        entries = len(self.words)
-        self.reserve(entries * 2 if entries < 1 << 20 else entries + entries // 4)
+        """Room for some more, in a time that does not depend on how many there are."""
+        entries = self.used
+        if entries >= len(self.words):
+            self._lengthen(2 * entries if entries < m.CHUNK else entries + entries // 8)
+        if entries >= self._indexed:
+            if self.get(m.CHUNKS) == 1 or entries >= SEVERAL > self.get(m.NUMBERS):
+                self._make_index(2 * entries)
+            else:
+                self._add_chunks()
+        self._set(m.CAPACITY, min(len(self.words), self._indexed))
+
+    def _lengthen(self, entries: int) -> None:
+        width = self.shape.size // 8
+        self.words, self.memory = zeros(0), memoryview(b"")
+        self._pages.grow(entries * width)
+        entries = len(self._pages.words) // width
+        self.words = self._pages.words[: entries * width].reshape(entries, width)
+        self.memory = self.words.data.cast("B")
+        self._set(m.ENTRIES, self.words.ctypes.data)
+
+    def _make_index(self, entries: int) -> None:
+        """Anew, for so many entries; a search looks at two slots or so."""
+        slots, chunks = 1 << max(4, (entries * 3 // 2 - 1).bit_length()), 1
+        if slots > m.CHUNK:
+            slots, chunks = m.CHUNK, -(-entries * LOAD[1] // (LOAD[0] * m.CHUNK))
+        self._use_slots(slots * chunks)
+        self._slots.words.view(np.int32)[: slots * chunks] = -1
+        self._set(m.MASK, slots - 1)
+        self._set(m.CHUNKS, chunks)
+        self._set(m.LOW, (1 << (chunks.bit_length() - 1)) - 1)
+        self._set(m.NUMBERS, slots - 1 if chunks == 1 else SEVERAL - 1 if entries <= SEVERAL else MOST - 1)
+        self._indexed = slots * 2 // 3 if chunks == 1 else self._room(chunks)
+        rebuild_index(self.address)
+
+    def _room(self, chunks: int) -> int:
+        """For how many entries so many chunks have room; one that is to be split soon has up to twice its share."""
+        return min(chunks * m.CHUNK * LOAD[0] // LOAD[1], MOST if self.get(m.NUMBERS) >= SEVERAL else SEVERAL)
+
+    def _add_chunks(self) -> None:
+        chunks = self.get(m.CHUNKS)
+        more = min(AT_ONCE, max(1, chunks // 16))
+        self._use_slots((chunks + more) * m.CHUNK)
+        room = np.empty(m.CHUNK // 2, dtype=np.int64)
+        split_chunks(self.address, room.ctypes.data, more)
+        self._indexed = self._room(chunks + more)
+
+    def _use_slots(self, slots: int) -> None:
+        have = len(self._slots.words)
+        if slots // 2 > have:
+            self._slots.grow(max(slots // 2, have + have // 8))
+        self._set(m.INDEX, self._slots.words.ctypes.data)
 
     def grow_heap(self, need: int) -> None:
         """A new piece of the heap; what is left of the last is lost."""
@@ -147,7 +185,7 @@ class Store:
         move_entries(self.address, fresh.address, *self._layout())
         self.hdr[:] = fresh.hdr
         self._pages, self.words, self.memory = fresh._pages, fresh.words, fresh.memory
-        self._slots, self.index = fresh._slots, fresh.index
+        self._slots, self._indexed = fresh._slots, fresh._indexed
         self._heap, self._heap_bytes = fresh._heap, fresh._heap_bytes
         self._counted = self._heap_bytes
         rebuild_index(self.address)

@@ -16,6 +16,9 @@ from anabranch.kernels.native.memory import (
     BOX_WORDS,
     BOXES,
     CAPACITY,
+    CHUNK,
+    CHUNK_SHIFT,
+    CHUNKS,
     ENTRIES,
     FULL_ENTRIES,
     FULL_HEAP,
@@ -32,9 +35,11 @@ from anabranch.kernels.native.memory import (
     LOG_AT,
     LOG_END,
     LOGGING,
+    LOW,
     MASK,
     NEED,
     NUMBER,
+    NUMBERS,
     PRESENT,
     REASON,
     SCRATCH,
@@ -60,6 +65,7 @@ from anabranch.kernels.native.words import (
     inlined,
     load,
     load_32,
+    prefetch,
     shift_right,
     store,
     store_32,
@@ -106,43 +112,60 @@ def same_key(address: int, key: int, words: int, texts: int) -> bool:
 
 
 @inlined
-def tag_of(hashed: int, mask: int) -> int:
+def tag_of(hashed: int, numbers: int) -> int:
     """What a slot holds beside the number of an entry: as many bits of its hash as there is room for."""
-    return shift_right(hashed, 32) & TAG_BITS & ~mask
+    return shift_right(hashed, 32) & TAG_BITS & ~numbers
+
+
+@inlined
+def chunk_of(hashed: int, chunks: int, low: int) -> int:
+    """The first slot of the chunk where a hash belongs."""
+    high = shift_right(hashed, CHUNK_SHIFT)
+    number = high & (2 * low + 1)
+    if number >= chunks:
+        number = high & low
+    return number * CHUNK
+
+
+@inlined
+def slot_of(hashed: int, mask: int, chunks: int, low: int) -> int:
+    """The slot at which a search begins."""
+    return chunk_of(hashed, chunks, low) + (shift_right(hashed, SLOT_SHIFT) & mask)
+
+
+@inlined
+def next_slot(slot: int, mask: int) -> int:
+    return (slot & ~mask) | ((slot + 1) & mask)
 
 
 @inlined
 def find_words(hdr: int, hashed: int, key: int) -> int:
     """The entry of a key given as words in memory, -1 - slot if there is none."""
     mask, index, entries, size = load(hdr + MASK), load(hdr + INDEX), load(hdr + ENTRIES), load(hdr + SIZE)
-    words, texts = load(hdr + KEY), load(hdr + TEXTS)
-    slot, wanted = shift_right(hashed, SLOT_SHIFT) & mask, tag_of(hashed, mask)
+    words, texts, numbers = load(hdr + KEY), load(hdr + TEXTS), load(hdr + NUMBERS)
+    slot, wanted = slot_of(hashed, mask, load(hdr + CHUNKS), load(hdr + LOW)), tag_of(hashed, numbers)
     while True:
         word = load_32(index + 4 * slot)
         if word < 0:
             return -1 - slot
-        entry = word & mask
-        address = entries + entry * size
-        if (
-            (word & ~mask) == wanted
-            and (load(address) & HASH) == (hashed & HASH)
-            and same_key(address + 8, key, words, texts)
-        ):
-            return entry
-        slot = (slot + 1) & mask
+        if (word & ~numbers) == wanted:
+            address = entries + (word & numbers) * size
+            if (load(address) & HASH) == (hashed & HASH) and same_key(address + 8, key, words, texts):
+                return word & numbers
+        slot = next_slot(slot, mask)
 
 
 @inlined
-def entry_by_tag(index: int, mask: int, hashed: int) -> int:
+def entry_by_tag(index: int, mask: int, chunks: int, low: int, numbers: int, hashed: int) -> int:
     """The entry that a key with this hash most likely has; -1 if it has none."""
-    slot, wanted = shift_right(hashed, SLOT_SHIFT) & mask, tag_of(hashed, mask)
+    slot, wanted = slot_of(hashed, mask, chunks, low), tag_of(hashed, numbers)
     while True:
         word = load_32(index + 4 * slot)
         if word < 0:
             return -1
-        if (word & ~mask) == wanted:
-            return word & mask
-        slot = (slot + 1) & mask
+        if (word & ~numbers) == wanted:
+            return word & numbers
+        slot = next_slot(slot, mask)
 
 
 @inlined
@@ -152,7 +175,7 @@ def add_entry(context: int, hdr: int, found: int, hashed: int) -> int:
     if entry >= load(hdr + CAPACITY):
         full(context, FULL_ENTRIES, hdr, 0)
     store(entry_at(hdr, entry), hashed & HASH)
-    store_32(load(hdr + INDEX) + 4 * (-1 - found), entry | tag_of(hashed, load(hdr + MASK)))
+    store_32(load(hdr + INDEX) + 4 * (-1 - found), entry | tag_of(hashed, load(hdr + NUMBERS)))
     store(hdr + USED, entry + 1)
     return entry
 
@@ -302,15 +325,45 @@ def roll_back(context: int, instance: int, mark: int) -> None:
 
 
 @inlined
+def _enter(hdr: int, index: int, word: int, hashed: int) -> None:
+    """Let the next free slot for a hash hold this number."""
+    mask = load(hdr + MASK)
+    slot = slot_of(hashed, mask, load(hdr + CHUNKS), load(hdr + LOW))
+    while load_32(index + 4 * slot) >= 0:
+        slot = next_slot(slot, mask)
+    store_32(index + 4 * slot, word)
+
+
+@inlined
 def rebuild(hdr: int) -> None:
     """Enter all entries into an index that is empty."""
-    mask, index, entries, size = load(hdr + MASK), load(hdr + INDEX), load(hdr + ENTRIES), load(hdr + SIZE)
+    index, entries, size, numbers = load(hdr + INDEX), load(hdr + ENTRIES), load(hdr + SIZE), load(hdr + NUMBERS)
     for entry in range(load(hdr + USED)):
         hashed = load(entries + entry * size) & HASH
-        slot = shift_right(hashed, SLOT_SHIFT) & mask
-        while load_32(index + 4 * slot) >= 0:
-            slot = (slot + 1) & mask
-        store_32(index + 4 * slot, entry | tag_of(hashed, mask))
+        _enter(hdr, index, entry | tag_of(hashed, numbers), hashed)
+
+
+@inlined
+def split(hdr: int, room: int) -> None:
+    """Add a chunk to the index, and put into it what belongs there; `room` is memory for the numbers of a chunk."""
+    index, entries, size, numbers = load(hdr + INDEX), load(hdr + ENTRIES), load(hdr + SIZE), load(hdr + NUMBERS)
+    chunks, low = load(hdr + CHUNKS), load(hdr + LOW)
+    old, new = index + 4 * CHUNK * (chunks - low - 1), index + 4 * CHUNK * chunks
+    count = 0
+    for slot in range(CHUNK):
+        word = load_32(old + 4 * slot)
+        if word >= 0:
+            store_32(room + 4 * count, word)
+            prefetch(entries + (word & numbers) * size)
+            count += 1
+        store_32(old + 4 * slot, -1)
+        store_32(new + 4 * slot, -1)
+    store(hdr + CHUNKS, chunks + 1)
+    if chunks + 1 == 2 * (low + 1):
+        store(hdr + LOW, 2 * low + 1)
+    for i in range(count):
+        word = load_32(room + 4 * i)
+        _enter(hdr, index, word, load(entries + (word & numbers) * size) & HASH)
 
 
 @inlined

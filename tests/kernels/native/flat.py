@@ -141,5 +141,5 @@ def kind_of(value: Any) -> Any:
 
 
 def allocated(store: Any) -> int:
-    arrays: list[np.ndarray[Any, Any]] = [store.hdr, store.words, store.index, *store._heap]
+    arrays: list[np.ndarray[Any, Any]] = [store.hdr, store._pages.words, store._slots.words, *store._heap]
     return sum(a.nbytes for a in arrays)
