@@ -52,7 +52,8 @@ def write_ahead(
                 hashed = far.fresh(hash_of(key), "q")
                 far.line(f"store({hash_ahead(number)}, {hashed})")
                 where = module.once.store(ahead.shape)
-                slot = f"slot_of({hashed}, {where.mask}, {where.chunks}, {where.low})"
+                slot = far.fresh(f"slot_of({hashed}, {where.mask}, {where.chunks}, {where.low})", "s")
+                far.line(f"store({entry_ahead(number)}, {slot})")
                 far.line(f"prefetch({where.index} + 4 * {slot})")
             far.line("return 0")
     except NotInKernels:
@@ -78,7 +79,8 @@ def _write_near(module: Module, out: Source, number: int, ahead: Ahead, owned: b
     # Where only a part of the key says who owns it, its hash does not tell.
     mine = f"load(load(c + 64) + 8 * ({hashed} & 1023)) == load(c + 120)" if owned and ahead.shape.by_key else "True"
     with out.block(f"if {mine}:"):
-        out.line(f"{entry} = entry_by_tag({where.search}, {hashed})")
+        slot = f"load({entry_ahead(number)})"
+        out.line(f"{entry} = entry_by_tag({where.index}, {slot}, {where.mask}, {where.numbers}, {hashed})")
         with out.block(f"if {entry} >= 0:"):
             address = out.fresh(where.entry(ahead.shape, entry), "a")
             ends = min(ahead.shape.size, MOST * LINE) - 8

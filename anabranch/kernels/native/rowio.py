@@ -18,27 +18,21 @@ def write_loop(prologue: str, body: str, ahead: str = "") -> str:
 
     `ahead` is how row number {} is named, where there are `far`, `near` and `close`.
     """
-    lines = ["@compiled", "def kernel(c):", "    i, end, scratch = load(c), load(c + 8), load(c + 88)"]
+    lines = ["@compiled", "def kernel(c):", "    first, end, scratch = load(c), load(c + 8), load(c + 88)"]
     lines += [f"    {line}" for line in prologue.splitlines()] + [LINES]
-    if ahead:
-        lines += [
-            f"    for j in range(i, min(i + {FAR}, end)):",
-            f"        far(c, {ahead.format('j')}, j{ARGS})",
-            f"    for j in range(i, min(i + {NEAR}, end)):",
-            f"        near(c, j{ARGS})",
-        ]
-    lines.append("    while i < end:")
+    lines += [f"    i = first - {FAR if ahead else 0}", "    while i < end:"]
     if ahead:
         lines += [
             f"        if i + {FAR} < end:",
             f"            far(c, {ahead.format(f'(i + {FAR})')}, i + {FAR}{ARGS})",
-            f"        if i + {NEAR} < end:",
+            f"        if first <= i + {NEAR} < end:",
             f"            near(c, i + {NEAR}{ARGS})",
-            f"        if i + {CLOSE} < end:",
+            f"        if first <= i + {CLOSE} < end:",
             f"            close(c, i + {CLOSE}{ARGS})",
         ]
-    lines += [f"        {line}" for line in body.splitlines()]
-    return "\n".join([*lines, "        i += 1", "    store(c, i)", "    return 0", ""])
+    lines.append("        if first <= i:")
+    lines += [f"            {line}" for line in body.splitlines()]
+    return "\n".join([*lines, "        i += 1", "    store(c, end)", "    return 0", ""])
 
 
 def parameters(

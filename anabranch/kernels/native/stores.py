@@ -22,7 +22,7 @@ from anabranch.kernels.native.shapes import Shape
 from anabranch.kernels.native.words import Leave
 from anabranch.lang.types import List, Optional, Record, Scalar, Tuple, Type
 
-LOAD = 2, 5  # entries for as many slots of an index of several chunks
+SLOTS = 3  # of an index of several chunks, for an entry
 SEVERAL, MOST = 1 << 26, 1 << 31  # entries that can be numbered where there is room for tags, and where not
 AT_ONCE = 4  # chunks that are split before a kernel goes on
 FIRST_ENTRIES, FIRST_HEAP, FIRST_LOG = 8, 1 << 10, 1 << 12
@@ -108,21 +108,21 @@ class Store:
 
     def _make_index(self, entries: int) -> None:
         """Anew, for so many entries; a search looks at two slots or so."""
-        slots, chunks = 1 << max(4, (entries * 3 // 2 - 1).bit_length()), 1
+        slots, chunks = 1 << max(4, (2 * entries - 1).bit_length()), 1
         if slots > m.CHUNK:
-            slots, chunks = m.CHUNK, -(-entries * LOAD[1] // (LOAD[0] * m.CHUNK))
+            slots, chunks = m.CHUNK, -(-entries * SLOTS // m.CHUNK)
         self._use_slots(slots * chunks)
         self._slots.words.view(np.int32)[: slots * chunks] = -1
         self._set(m.MASK, slots - 1)
         self._set(m.CHUNKS, chunks)
         self._set(m.LOW, (1 << (chunks.bit_length() - 1)) - 1)
         self._set(m.NUMBERS, slots - 1 if chunks == 1 else SEVERAL - 1 if entries <= SEVERAL else MOST - 1)
-        self._indexed = slots * 2 // 3 if chunks == 1 else self._room(chunks)
+        self._indexed = slots // 2 if chunks == 1 else self._room(chunks)
         rebuild_index(self.address)
 
     def _room(self, chunks: int) -> int:
         """For how many entries so many chunks have room; one that is to be split soon has up to twice its share."""
-        return min(chunks * m.CHUNK * LOAD[0] // LOAD[1], MOST if self.get(m.NUMBERS) >= SEVERAL else SEVERAL)
+        return min(chunks * m.CHUNK // SLOTS, MOST if self.get(m.NUMBERS) >= SEVERAL else SEVERAL)
 
     def _add_chunks(self) -> None:
         chunks = self.get(m.CHUNKS)

@@ -119,12 +119,10 @@ def tag_of(hashed: int, numbers: int) -> int:
 
 @inlined
 def chunk_of(hashed: int, chunks: int, low: int) -> int:
-    """The first slot of the chunk where a hash belongs."""
-    high = shift_right(hashed, CHUNK_SHIFT)
-    number = high & (2 * low + 1)
-    if number >= chunks:
-        number = high & low
-    return number * CHUNK
+    """The first slot of the chunk where a hash belongs. Without a branch: nobody could guess which way it goes."""
+    number = shift_right(hashed, CHUNK_SHIFT) & (2 * low + 1)
+    is_beyond = (chunks - 1 - number) >> 63  # -1 if it is
+    return (number - (is_beyond & (low + 1))) * CHUNK
 
 
 @inlined
@@ -156,9 +154,9 @@ def find_words(hdr: int, hashed: int, key: int) -> int:
 
 
 @inlined
-def entry_by_tag(index: int, mask: int, chunks: int, low: int, numbers: int, hashed: int) -> int:
-    """The entry that a key with this hash most likely has; -1 if it has none."""
-    slot, wanted = slot_of(hashed, mask, chunks, low), tag_of(hashed, numbers)
+def entry_by_tag(index: int, slot: int, mask: int, numbers: int, hashed: int) -> int:
+    """The entry that a key with this hash most likely has, for a search that begins at `slot`; -1 if it has none."""
+    wanted = tag_of(hashed, numbers)
     while True:
         word = load_32(index + 4 * slot)
         if word < 0:
