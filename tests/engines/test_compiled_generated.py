@@ -9,18 +9,18 @@ import pytest
 import anabranch as ab
 from anabranch.drivers.callers import Gate
 from anabranch.engines.embedded import App
-from anabranch.lang.marks import same_state
-from tests.engines.test_embedded_generated import WAYS, _contents, _is_partial
+from tests.engines.test_embedded_generated import WAYS
+from tests.generator.apps import run_app
 from tests.generator.choices import SeededChoices
 from tests.generator.inputs import Request, generate_requests
-from tests.generator.plain import Outcome, answer, loaded, run_plain
+from tests.generator.plain import Outcome, loaded, run_plain
 from tests.generator.programs import GeneratedProgram, generate_seed
 
 CHUNKS, SIZE = 12, 5  # programs of which something compiles
 FIRST = 70_000  # not those of the other engines
 
 
-def run_app(
+def run_tier(
     program: type[ab.Program], graph: ab.Graph, requests: list[Request], workers: int, tier: str, rng: Random
 ) -> tuple[Outcome, int]:
     """What the app gives, and how many of its entries have a kernel."""
@@ -29,19 +29,7 @@ def run_app(
         fast = sum(app._tiers.is_fast(e.name) for e in graph.entries)
         if tier == "compiled":
             assert fast == sum(app._tiers.fallback(e.name) is None for e in graph.entries), "numba refused a kernel"
-        answers = tuple(answer(program, app, request) for request in requests)
-        history = app.history()
-        parts = {name: app.state[name].instances() for name in app.state}
-        merges = program().__anabranch_merges__
-        merged = {
-            s.name: _contents(app, s.name, workers > 1 and _is_partial(s) and merges[s.name] is None)
-            for s in sorted(graph.states, key=lambda s: s.name)
-        }
-    oracle, _ = history.replay(program())
-    for name, instances in parts.items():
-        for i, part in enumerate(instances):
-            assert same_state(part, oracle.instances(name)[i]), (name, i)
-    return Outcome(answers, merged), fast
+        return run_app(app, program, graph, requests, workers), fast
 
 
 def check_program(generated: GeneratedProgram, requests: list[Request], rng: Random) -> int:
@@ -51,7 +39,7 @@ def check_program(generated: GeneratedProgram, requests: list[Request], rng: Ran
         plain = run_plain(program, requests)
         compiled = 0
         for workers, tier in ((1, "compiled"), (1, "python"), (3, "compiled")):
-            found, fast = run_app(program, graph, requests, workers, tier, rng)
+            found, fast = run_tier(program, graph, requests, workers, tier, rng)
             compiled = max(compiled, fast)
             if workers == 1 or "grouping-sensitive" not in generated.features:
                 assert found.answers == plain.answers

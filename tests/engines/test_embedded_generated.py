@@ -9,13 +9,11 @@ import pytest
 import anabranch as ab
 from anabranch.drivers.callers import Gate
 from anabranch.engines.embedded import App
-from anabranch.graph.nodes import State
-from anabranch.lang.distribution import Distribution
-from anabranch.lang.marks import same_state
 from anabranch.runtime.backlog import Limits
+from tests.generator.apps import run_app
 from tests.generator.choices import SeededChoices
 from tests.generator.inputs import Request, generate_requests
-from tests.generator.plain import Outcome, answer, loaded, run_plain, state_contents
+from tests.generator.plain import Outcome, loaded, run_plain
 from tests.generator.programs import GeneratedProgram, generate_seed
 
 CHUNKS, SIZE = 24, 15  # 360 programs
@@ -23,34 +21,12 @@ FIRST = 50_000  # not those of the other engines
 WAYS = (Limits(), Limits(fused_rows=-1), Limits(fused_rows=1))
 
 
-def run_app(program: type[ab.Program], graph: ab.Graph, requests: list[Request], workers: int, rng: Random) -> Outcome:
+def run_embedded(
+    program: type[ab.Program], graph: ab.Graph, requests: list[Request], workers: int, rng: Random
+) -> Outcome:
     gate = Gate(inline_rows=rng.choice((0, 64)))
     with App(program(), workers, history=True, limits=rng.choice(WAYS), gate=gate, graph=graph) as app:
-        answers = tuple(answer(program, app, request) for request in requests)
-        history = app.history()
-        parts = {name: app.state[name].instances() for name in app.state}
-        merges = program().__anabranch_merges__
-        merged = {
-            s.name: _contents(app, s.name, workers > 1 and _is_partial(s) and merges[s.name] is None)
-            for s in sorted(graph.states, key=lambda s: s.name)
-        }
-    oracle, _ = history.replay(program())
-    for name, instances in parts.items():
-        for i, part in enumerate(instances):
-            assert same_state(part, oracle.instances(name)[i]), (name, i)
-    return Outcome(answers, merged)
-
-
-def _contents(app: App, name: str, unmerged: bool) -> object:
-    if unmerged:
-        with pytest.raises(TypeError, match="names no merge"):
-            app.state[name].copy()
-        return None  # there is no one value to compare
-    return state_contents(app.state[name].copy())
-
-
-def _is_partial(state: State) -> bool:
-    return state.distribution is Distribution.PARTIAL
+        return run_app(app, program, graph, requests, workers)
 
 
 def check_program(generated: GeneratedProgram, requests: list[Request], rng: Random) -> None:
@@ -58,7 +34,7 @@ def check_program(generated: GeneratedProgram, requests: list[Request], rng: Ran
         graph = ab.compile(program)
         plain = run_plain(program, requests)
         for workers in (1, 2, 3):
-            found = run_app(program, graph, requests, workers, rng)
+            found = run_embedded(program, graph, requests, workers, rng)
             if workers == 1 or "grouping-sensitive" not in generated.features:
                 assert found.answers == plain.answers
                 for name, contents in found.states.items():

@@ -209,3 +209,9 @@ def memory_at(address: int, words: int) -> Words:
 
 def as_kind(column: Words, kind: str) -> Words:
     return column.view(np.float64) if kind == "f" else column
+
+
+def strides(columns: Iterable[Words]) -> Words:
+    """Address and stride of each column, as kernels read them."""
+    found = [(c.ctypes.data, c.strides[0]) for c in columns]
+    return np.array(found or [(0, 0)], dtype=np.int64).reshape(-1)

@@ -15,9 +15,9 @@ from anabranch.kernels.native import memory as m
 from anabranch.kernels.native.blocks import Block, Results
 from anabranch.kernels.native.code import Kernel
 from anabranch.kernels.native.codec import Codec, Keep, Pad
-from anabranch.kernels.native.columns import Words
+from anabranch.kernels.native.columns import Words, strides
+from anabranch.kernels.native.entries import make_room
 from anabranch.kernels.native.layout import kinds
-from anabranch.kernels.native.parts import make_room
 from anabranch.kernels.native.stores import Arena, zeros
 from anabranch.kernels.native.words import Leave
 from anabranch.lang.types import Tuple, Type
@@ -80,7 +80,7 @@ class Context:
     def begin(self, kernel: Kernel, block: Block, sequence: int) -> Results:
         """Get ready for the rows of a block; the results are filled in as they run."""
         results = Results(kernel.result, len(block))
-        self._inputs, self._outputs = _strides(block.columns), _strides(results.columns)
+        self._inputs, self._outputs = strides(block.columns), strides(results.columns)
         self._set(m.INPUTS, self._inputs.ctypes.data)
         self._set(m.OUTPUTS, self._outputs.ctypes.data)
         self._set(m.CONSTANTS, kernel.constants.ctypes.data)
@@ -156,12 +156,6 @@ class Context:
         else:
             stores = {s.address: s for a in self._ground.arenas for s in a.stores.values()}
             make_room(self._words, self._ground.arenas, stores)
-
-
-def _strides(columns: Sequence[Words]) -> Words:
-    """Address and stride of each column."""
-    found = [(c.ctypes.data, c.strides[0]) for c in columns]
-    return np.array(found or [(0, 0)], dtype=np.int64).reshape(-1)
 
 
 class LargeBatch:

@@ -6,7 +6,7 @@ has put nothing into any of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ from anabranch.kernels.native import memory as m
 from anabranch.kernels.native.blocks import Block, Results
 from anabranch.kernels.native.code import Kernel
 from anabranch.kernels.native.codec import Codec, Pad
-from anabranch.kernels.native.columns import Words
+from anabranch.kernels.native.columns import Words, strides
 from anabranch.kernels.native.layout import NotInKernels, kinds
 from anabranch.kernels.native.merging import merge_rows
 from anabranch.kernels.native.running import Context, Ground
@@ -241,11 +241,6 @@ def _memory(address: int, size: int) -> Any:
     import ctypes
 
     return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
-
-
-def strides(columns: Iterable[Words]) -> Words:
-    found = [(c.ctypes.data, c.strides[0]) for c in columns]
-    return np.array(found or [(0, 0)], dtype=np.int64).reshape(-1)
 
 
 def merged(boxes: Sequence[Box]) -> tuple[Words, Words]:
