@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+import dataclasses
+import datetime as dt
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from anabranch.graph.code import Apply, Const, Expr
 from anabranch.graph.effects import changes
-from anabranch.kernels.native import mappings, reductions, texts
+from anabranch.kernels.native import mappings, reductions, texts, times
 from anabranch.kernels.native.arithmetic import as_float, as_int, numeric
 from anabranch.kernels.native.layout import TEXT, NotInKernels, is_plain_record
-from anabranch.kernels.native.registers import Value, convert, is_number
+from anabranch.kernels.native.registers import Value, convert, is_number, items_of
 from anabranch.kernels.native.scope import Scope
 from anabranch.lang.types import (
     BOOL,
+    BYTES,
+    DATE,
+    DATETIME,
     FLOAT,
     INT,
+    NONE,
     STR,
+    TIMEDELTA,
     Dict,
     List,
     Record,
     Set,
     Sparse,
     Tuple,
+    Type,
     strip_optional,
-    thaw,
 )
 
 # Functions of one float that CPython's math gives as they are.
@@ -37,6 +44,8 @@ MATH = {
     ).split()
 }
 MATH_OF_TWO = {getattr(math, name): name for name in "atan2 fmod copysign pow".split()}
+_PLAIN: dict[type, Type] = {int: INT, float: FLOAT, bool: BOOL, str: STR, bytes: BYTES, type(None): NONE}
+_PLAIN |= {dt.date: DATE, dt.datetime: DATETIME, dt.timedelta: TIMEDELTA}
 TO_BOOL = ("isnan", "isinf", "isfinite")
 TO_INT = ("floor", "ceil", "trunc")
 
@@ -51,6 +60,12 @@ def call(scope: Scope, expr: Apply) -> Value:
         return _record(scope, made, args, expr.keywords)
     positional = args[: len(args) - len(expr.keywords)]
     named = dict(zip(expr.keywords, args[len(positional) :], strict=True))
+    if called is dataclasses.replace:
+        return replaced(scope, args, expr.keywords)
+    if called is dt.timedelta:
+        return times.duration(scope.write.values(args), list(expr.keywords))
+    if called in (dt.date, dt.datetime) and not named:
+        return times.moment(called, positional)
     known = callable(called) and _is_hashable(called)
     if known and called in reductions.RULES:
         if any(map(changes, args)):
@@ -104,13 +119,39 @@ def _record(scope: Scope, record: Record, args: Sequence[Expr], keywords: tuple[
     values = dict(zip(names, scope.write.values(args), strict=True))
     words: list[str] = []
     for name, t in record.fields:
-        if name not in values:
-            raise NotInKernels(f"a field of {record} with a default")
-        given = values[name]
-        if thaw(given.type) != thaw(t) and INT in (given.type,) and t == FLOAT:
-            raise NotInKernels(f"an int as the float {name} of {record}")  # Python keeps the int
-        words += convert(given, t).words
+        words += _as_field(record, name, t, values[name] if name in values else _default(scope, record, name))
     return Value(record, tuple(words))
+
+
+def _as_field(record: Record, name: str, t: Type, given: Value) -> tuple[str, ...]:
+    if given.type == INT and t == FLOAT:
+        raise NotInKernels(f"an int as the float {name} of {record}")  # Python keeps the int
+    return convert(given, t).words
+
+
+def _default(scope: Scope, record: Record, name: str) -> Value:
+    """What a field holds that is not given."""
+    cls: Any = record.cls
+    if issubclass(cls, tuple):
+        default = cls._field_defaults[name]
+    else:
+        default = next(f.default for f in dataclasses.fields(cls) if f.name == name)
+    t = _PLAIN.get(default.__class__)
+    if t is None:
+        raise NotInKernels(f"the default of {name} of {record}")
+    return scope.write.constant(default, t)
+
+
+def replaced(scope: Scope, args: Sequence[Expr], keywords: tuple[str, ...]) -> Value:
+    """A record with other values of the fields that are named: `_replace` and `dataclasses.replace`."""
+    record, *given = scope.write.named_values(args)
+    if not isinstance(record.type, Record) or not is_plain_record(record.type):
+        raise NotInKernels(f"{record.type} has code of its own in its making or comparing")
+    values = dict(zip(keywords, given, strict=True))
+    words: list[str] = []
+    for (name, t), old in zip(record.type.fields, items_of(record), strict=True):
+        words += _as_field(record.type, name, t, values[name]) if name in values else old.words
+    return Value(record.type, tuple(words))
 
 
 def _abs(scope: Scope, args: Sequence[Expr]) -> Value:

@@ -14,6 +14,7 @@ import numpy as np
 
 from anabranch.kernels.native.columns import address_of, filling, maker
 from anabranch.kernels.native.layout import TEXT, kinds
+from anabranch.kernels.native.moments import FROM_WORD, TO_WORD
 from anabranch.lang.types import BOOL, BYTES, FLOAT, INT, List, Optional, Record, Scalar, Tuple, Type
 
 Keep = Callable[[bytes], int]  # where the bytes are kept
@@ -86,6 +87,9 @@ def _flattener(t: Type, keep: Keep) -> Callable[[Any, list[Any]], None]:
                     out += (keep(data) if data else 0, len(data))
 
                 return text
+            if t in TO_WORD:
+                word = TO_WORD[t]
+                return lambda value, out: out.append(word(value))
             if kinds(t):
                 return lambda value, out: out.append(value)
             return lambda value, out: None
@@ -143,6 +147,9 @@ def _builder(t: Type) -> Callable[[Iterator[Any]], Any]:
                     return data if raw else data.decode()
 
                 return text
+            if t in FROM_WORD:
+                made = FROM_WORD[t]
+                return lambda words: made(next(words))
             return next if kinds(t) else lambda words: None
         case Optional(of):
             inner, width = _builder(of), len(kinds(of))

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anabranch.kernels.native.layout import NotInKernels, kinds
+from anabranch.kernels.native.layout import TIMES, NotInKernels, kinds
+from anabranch.kernels.native.moments import FROM_WORD, TO_WORD
 from anabranch.lang.types import BOOL, BYTES, FLOAT, INT, NONE, STR, List, Optional, Record, Scalar, Tuple, Type
 
 Words = NDArray[Any]  # int64 or float64
@@ -79,12 +80,17 @@ def _texts(values: Sequence[Any], kept: list[Any]) -> list[Words]:
     return [ends - sizes + address_of(joined), sizes]
 
 
+def _times(t: Type) -> Callable[[Sequence[Any], list[Any]], list[Words]]:
+    return lambda values, kept: _ints(list(map(TO_WORD[t], values)), kept)
+
+
 _SCALARS: dict[Scalar, Callable[[Sequence[Any], list[Any]], list[Words]]] = {
     INT: _ints,
     FLOAT: _floats,
     BOOL: _ints,
     STR: _texts,
     BYTES: _texts,
+    **{t: _times(t) for t in TIMES},
 }
 
 
@@ -119,6 +125,8 @@ def filling(t: Type) -> Any:
             return []
         case Optional() | Scalar(name="None"):
             return None
+    if t in FROM_WORD:
+        return FROM_WORD[t](0)
     return {INT: 0, FLOAT: 0.0, BOOL: False, STR: "", BYTES: b""}.get(t, 0)  # type: ignore[arg-type]
 
 
@@ -140,6 +148,8 @@ def decode(t: Type, columns: Sequence[Words], count: int) -> list[Any]:
                 return columns[0].astype(np.bool_).tolist()
             if t in (INT, FLOAT):
                 return columns[0].tolist()
+            if t in FROM_WORD:
+                return list(map(FROM_WORD[t], columns[0].tolist()))
             return _decode_texts(t, columns[0], columns[1])
         case Optional(of):
             there = columns[0]

@@ -8,10 +8,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anabranch.kernels.native.layout import TEXT, NotInKernels
+from anabranch.kernels.native.layout import TEXT, TIMES, NotInKernels
 from anabranch.kernels.native.registers import Value, has_lists, is_number, items_of
 from anabranch.kernels.native.source import Source
-from anabranch.lang.types import BOOL, BYTES, FLOAT, INT, NONE, Dict, List, Optional, Record, Set, Sparse, Tuple
+from anabranch.lang.types import (
+    BOOL,
+    BYTES,
+    FLOAT,
+    INT,
+    NONE,
+    TIMEDELTA,
+    Dict,
+    List,
+    Optional,
+    Record,
+    Set,
+    Sparse,
+    Tuple,
+)
 
 if TYPE_CHECKING:
     from anabranch.kernels.native.scope import Scope
@@ -47,8 +61,10 @@ def truth(out: Source, value: Value) -> str:
             return "True"
     if value.type == BOOL:
         return value.word
-    if value.type == INT:
+    if value.type in (INT, TIMEDELTA):
         return f"({value.word} != 0)"
+    if value.type in TIMES:
+        return "True"
     if value.type == FLOAT:
         return f"({value.word} != 0.0)"
     if value.type in TEXT:
@@ -65,6 +81,8 @@ def compare(out: Source | Scope, op: str, left: Value, right: Value, inside: boo
     """
     if is_number(left.type) and is_number(right.type):
         return _numbers(op, left, right, inside)
+    if left.type in TIMES and left.type == right.type:
+        return f"({left.word} {op} {right.word})"
     if left.type in TEXT and left.type == right.type:
         a, b = ", ".join(left.words), ", ".join(right.words)
         if op in ("==", "!="):

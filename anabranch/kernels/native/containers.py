@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anabranch.kernels.native.comparisons import compare
-from anabranch.kernels.native.layout import NotInKernels
+from anabranch.kernels.native.layout import TIMES, NotInKernels
 from anabranch.kernels.native.registers import Value, convert, fit, meet, width
 from anabranch.kernels.native.scope import Scope
 from anabranch.lang.types import BOOL, BYTES, FLOAT, INT, NEVER, NONE, STR, List, Tuple, Type, thaw
@@ -205,7 +205,7 @@ def order_code(t: Type) -> int:
 def _digits(t: Type) -> list[int]:
     if isinstance(t, Tuple):
         return [d for item_type in t.items for d in _digits(item_type)]
-    if t in (INT, BOOL):
+    if t in (INT, BOOL) or t in TIMES:
         return [1]
     if t == FLOAT:
         return [2]

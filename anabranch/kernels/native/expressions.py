@@ -12,10 +12,10 @@ from typing import Any
 
 from anabranch.graph.code import Apply, Comprehension, Config, Const, Expr, Lambda, Local
 from anabranch.graph.effects import changes
-from anabranch.kernels.native import calls, containers, mappings, methods, texts
+from anabranch.kernels.native import calls, containers, mappings, methods, texts, times
 from anabranch.kernels.native.arithmetic import BINARY, as_int, numeric, unary
 from anabranch.kernels.native.comparisons import compare, is_in, truth
-from anabranch.kernels.native.layout import TEXT, NotInKernels
+from anabranch.kernels.native.layout import TEXT, TIMES, NotInKernels
 from anabranch.kernels.native.loops import write_comprehension
 from anabranch.kernels.native.registers import Value, convert, is_number, is_open, items_of, registers
 from anabranch.kernels.native.scope import Scope
@@ -147,7 +147,8 @@ class Expressions:
             case "if":
                 return self._choice(args, expr.type)
             case "neg" | "pos" | "invert":
-                return unary(op, self.value(args[0]))
+                operand = self.value(args[0])
+                return times.unary(op, operand) if operand.type in TIMES else unary(op, operand)
             case "is" | "is not":
                 return self._identity(op, args)
             case "in" | "not in":
@@ -200,6 +201,8 @@ class Expressions:
             return texts.joined(self.scope, [left, right])
         if op == "*" and (left.type in TEXT or right.type in TEXT):
             return texts.repeated(self.scope, *((left, right) if left.type in TEXT else (right, left)))
+        if left.type in TIMES or right.type in TIMES:
+            return times.operator(op, left, right)
         if not (is_number(left.type) and is_number(right.type)):
             raise NotInKernels(f"{left.type} {op} {right.type} is not in the kernels' table")
         return numeric(op, left, right, exponent)
@@ -279,6 +282,8 @@ class Expressions:
         if isinstance(receiver.type, Record):
             names = [n for n, _ in receiver.type.fields]
             return items_of(receiver)[names.index(name)]
+        if receiver.type in TIMES:
+            return times.attribute(receiver, name)
         raise NotInKernels(f"the attribute {name} of {receiver.type}")
 
     def _dict(self, args: Sequence[Expr], t: Type) -> Value:

@@ -15,10 +15,12 @@ import pyarrow.compute as pc
 
 from anabranch.kernels.native.blocks import Block
 from anabranch.kernels.native.columns import Encoded, Words, encode
-from anabranch.kernels.native.layout import TEXT, NotInKernels, is_plain_record
+from anabranch.kernels.native.layout import TEXT, TIMES, NotInKernels, is_plain_record
+from anabranch.kernels.native.moments import RANGES
+from anabranch.lang.arrow import arrow_type
 from anabranch.lang.columns import fields_of, record_of
 from anabranch.lang.spec import EntrySpec
-from anabranch.lang.types import BOOL, BYTES, FLOAT, INT, STR, Optional, Scalar, Type
+from anabranch.lang.types import BOOL, BYTES, DATE, FLOAT, INT, STR, Optional, Scalar, Type
 
 PYTHON = {INT: int, FLOAT: float, BOOL: bool, STR: str, BYTES: bytes}
 EXACT = -(2**53), 2**53  # all integers in between are floats
@@ -65,7 +67,7 @@ def _columns(data: Any) -> dict[str, Any] | None:
 def _read(t: Type, column: Any, out: Encoded) -> int:
     """Add the words of a column; how many rows it has."""
     inner = t.of if isinstance(t, Optional) else t
-    if not isinstance(inner, Scalar) or inner not in PYTHON:
+    if not isinstance(inner, Scalar) or (inner not in PYTHON and inner not in TIMES):
         raise _Odd
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
@@ -73,7 +75,7 @@ def _read(t: Type, column: Any, out: Encoded) -> int:
         return _read_arrow(t, inner, column, out)
     if type(column) is np.ndarray:  # a masked array has values that are none
         return _read_numpy(t, column, out)
-    if column.__class__ in (list, tuple) and set(map(type, column)) <= {PYTHON[inner]} and t == inner:
+    if column.__class__ in (list, tuple) and t == inner and set(map(type, column)) <= {PYTHON.get(inner)}:
         found = encode(t, column)
         out.columns += found.columns
         out.kept.append(found.kept)
@@ -117,6 +119,9 @@ def _read_arrow(t: Type, inner: Type, column: Any, out: Encoded) -> int:
     if inner in TEXT:
         _read_text(inner, column, there, out)
         return len(column)
+    if inner in TIMES:
+        _read_times(inner, column, out)
+        return len(column)
     kind = column.type
     if column.null_count:
         column = pc.fill_null(column, False if inner == BOOL else 0)
@@ -130,6 +135,20 @@ def _read_arrow(t: Type, inner: Type, column: Any, out: Encoded) -> int:
         raise _Odd
     out.kept.append(column)
     return len(column)
+
+
+def _read_times(t: Type, column: Any, out: Encoded) -> None:
+    """Arrow's own integers; those of no Python date are left for the other reader to refuse."""
+    if column.type != arrow_type(t):
+        raise _Odd
+    if t == DATE:
+        column = column.cast(pa.int32())
+    words = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    least, greatest = RANGES[t]
+    if len(words) and not (least <= int(words.min()) and int(words.max()) <= greatest):
+        raise _Odd
+    out.columns.append(words)
+    out.kept.append(column)
 
 
 def _read_text(t: Type, column: Any, there: Words, out: Encoded) -> None:

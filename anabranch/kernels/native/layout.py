@@ -1,6 +1,7 @@
 """Which values kernels hold, and as which words.
 
-A word is an integer ("i"), a float ("f") or a boolean ("b"; 0 or 1 in memory). Text is its address and its length in
+A word is an integer ("i"), a float ("f") or a boolean ("b"; 0 or 1 in memory). Dates and times are integers, see
+`moments`. Text is its address and its length in
 bytes. None is no word at all; `T | None` a boolean, whether there is a value, and the words of T. A tuple or a record
 is the words of its items. A list is the address of its items and their number.
 """
@@ -13,11 +14,15 @@ from functools import lru_cache
 from anabranch.lang.types import (
     BOOL,
     BYTES,
+    DATE,
+    DATETIME,
     FLOAT,
     INT,
     NEVER,
     NONE,
     STR,
+    TIMEDELTA,
+    UTC_DATETIME,
     Dense,
     Dict,
     Iter,
@@ -32,6 +37,7 @@ from anabranch.lang.types import (
 )
 
 TEXT = (STR, BYTES)
+TIMES = (DATE, DATETIME, UTC_DATETIME, TIMEDELTA)
 
 
 class NotInKernels(Exception):
@@ -48,7 +54,7 @@ def kinds(t: Type) -> tuple[str, ...]:
     """
     match t:
         case Scalar():
-            if t == INT:
+            if t == INT or t in TIMES:
                 return ("i",)
             if t == FLOAT:
                 return ("f",)

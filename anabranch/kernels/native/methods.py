@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from anabranch.graph.code import Apply, Comprehension, Const, Expr
 from anabranch.graph.effects import changes
-from anabranch.kernels.native import containers, mappings, reductions, texts
-from anabranch.kernels.native.layout import TEXT, NotInKernels
+from anabranch.kernels.native import calls, containers, mappings, reductions, texts, times
+from anabranch.kernels.native.layout import TEXT, TIMES, NotInKernels
 from anabranch.kernels.native.registers import Value
 from anabranch.kernels.native.scope import Scope
-from anabranch.lang.types import NONE, Dict, Iter, List, Set
+from anabranch.lang.types import NONE, Dict, Iter, List, Record, Set
 
 
 def call(scope: Scope, name: str, expr: Apply) -> Value:
@@ -19,6 +19,8 @@ def call(scope: Scope, name: str, expr: Apply) -> Value:
         named = dict(zip(expr.keywords, args, strict=True))
         reductions.sort_in_place(scope, scope.write.named(receiver), named)
         return Value(NONE, ())
+    if isinstance(receiver.type, Record) and name == "_replace":
+        return calls.replaced(scope, expr.args, expr.keywords)
     if expr.keywords:
         raise NotInKernels(f"{name} with arguments by name")
     if isinstance(receiver.type, List | Set) or receiver.type in TEXT:
@@ -34,6 +36,8 @@ def call(scope: Scope, name: str, expr: Apply) -> Value:
             return mappings.set_method(scope, name, values[0], given)
     if values[0].type in TEXT:
         return texts.method(scope, name, values[0], given)
+    if values[0].type in TIMES:
+        return times.method(name, values[0], given)
     raise NotInKernels(f"{name} of {values[0].type} is not in the kernels' table")
 
 

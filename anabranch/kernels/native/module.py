@@ -29,6 +29,7 @@ from anabranch.kernels.native.dicts import *
 from anabranch.kernels.native.hashing import *
 from anabranch.kernels.native.lines import *
 from anabranch.kernels.native.lists import *
+from anabranch.kernels.native.moments import *
 from anabranch.kernels.native.numbers import *
 from anabranch.kernels.native.sorting import *
 from anabranch.kernels.native.strings import *

@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from anabranch.kernels.native.blocks import Results
 from anabranch.kernels.native.columns import decode
-from anabranch.kernels.native.layout import TEXT, kinds
+from anabranch.kernels.native.layout import TEXT, TIMES, kinds
 from anabranch.lang.arrow import arrow_array, arrow_field, arrow_type
 from anabranch.lang.spec import EntrySpec
-from anabranch.lang.types import BOOL, FLOAT, INT, NONE, Optional, Record, Type
+from anabranch.lang.types import BOOL, DATE, FLOAT, INT, NONE, Optional, Record, Type
 
 
 def result_parts(spec: EntrySpec, results: Results) -> list[tuple[str, Type, list[Any]]]:
@@ -50,9 +50,15 @@ def array_of(t: Type, columns: list[Any], count: int) -> pa.Array:
         return pa.array(columns[0])
     if t == BOOL:
         return pa.array(columns[0].astype(np.bool_))
+    if t in TIMES:
+        return _times(t, pa.array(columns[0]))
     if t in TEXT:
         return pa.array(decode(t, columns, count), type=arrow_type(t))
     if isinstance(t, Optional) and t.of in (INT, FLOAT, BOOL):
         values = columns[1].astype(np.bool_) if t.of == BOOL else columns[1]
         return pa.array(values, mask=columns[0] == 0)
     return arrow_array(t, decode(t, columns, count))
+
+
+def _times(t: Type, words: pa.Array) -> pa.Array:
+    return (words.cast(pa.int32()) if t == DATE else words).cast(arrow_type(t))

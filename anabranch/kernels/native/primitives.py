@@ -3,25 +3,26 @@
 Law: a compiled primitive gives the result of its twin bit for bit (any NaN for NaN), or it leaves; and it leaves only
 where the twin raises, where its result does not fit 64 bits, and for the reason in `may_leave`. A str is valid UTF-8.
 
-How a value is passed: an int, a float or a bool is one word; a str or bytes is two, its address and its length. A
-primitive that gives a str takes one word more, the address where to write it, with room for as many bytes as the
-first operand has. Two entries may have one name and differ in the kinds that they take.
+How a value is passed: an int, a float or a bool is one word, so is a date or a time (see `moments`); a str or bytes is
+two, its address and its length. A primitive that gives a str takes one word more, the address where to write it, with
+room for as many bytes as the first operand has. Two entries may have one name and differ in the kinds that they take.
 
 Not here, as they are steps of a loop: `next_word`, `next_part`, `hash_tuple_start`, `hash_tuple_step`.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from anabranch.kernels.native import hashing, numbers, text
+from anabranch.kernels.native import hashing, moments, numbers, text
 from anabranch.lang.keys import hash_key, hash_words
 
-Kind = Literal["int", "float", "bool", "str", "bytes"]
+Kind = Literal["int", "float", "bool", "str", "bytes", "date", "datetime", "timedelta"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,4 +160,17 @@ HASH: Final = (
     Primitive("hash_bytes", hashing.hash_bytes, _hash, ("bytes",), ("int",)),
 )
 
-PRIMITIVES: Final[tuple[Primitive, ...]] = (*INT, *FLOAT, *MATH, *TEXT, *BYTES, *HASH)
+TIMES: Final = (
+    Primitive("moment_later", moments.moment_later, operator.add, ("datetime", "timedelta"), ("datetime",)),
+    Primitive("moment_earlier", moments.moment_earlier, operator.sub, ("datetime", "timedelta"), ("datetime",)),
+    Primitive("day_later", moments.day_later, operator.add, ("date", "timedelta"), ("date",)),
+    Primitive("day_earlier", moments.day_earlier, operator.sub, ("date", "timedelta"), ("date",)),
+    Primitive("days_between", moments.days_between, operator.sub, ("date", "date"), ("timedelta",)),
+    Primitive("day_of", moments.day_of, dt.datetime.date, ("datetime",), ("date",)),
+    Primitive("weekday_of", moments.weekday_of, dt.date.weekday, ("date",), ("int",)),
+    Primitive("year_of", moments.year_of, operator.attrgetter("year"), ("date",), ("int",)),
+    Primitive("month_of", moments.month_of, operator.attrgetter("month"), ("date",), ("int",)),
+    Primitive("day_of_month", moments.day_of_month, operator.attrgetter("day"), ("date",), ("int",)),
+)
+
+PRIMITIVES: Final[tuple[Primitive, ...]] = (*INT, *FLOAT, *MATH, *TEXT, *BYTES, *HASH, *TIMES)

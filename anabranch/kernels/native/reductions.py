@@ -13,7 +13,7 @@ from anabranch.graph.code import Comprehension, Const, Expr, Lambda
 from anabranch.kernels.native import containers, mappings
 from anabranch.kernels.native.arithmetic import as_float, as_int
 from anabranch.kernels.native.comparisons import compare, truth
-from anabranch.kernels.native.layout import NotInKernels
+from anabranch.kernels.native.layout import TIMES, NotInKernels
 from anabranch.kernels.native.loops import over
 from anabranch.kernels.native.registers import Value, convert, meet, nothing, width
 from anabranch.kernels.native.scope import Scope
@@ -154,7 +154,7 @@ def _extreme_item(scope: Scope, op: str, source: Expr, key: Expr | None, default
 
 def _is_told_apart(t: Type) -> bool:
     """Are two values that are equal the same? 0.0 and -0.0 are not: which of them comes first, shows."""
-    return all(map(_is_told_apart, t.items)) if isinstance(t, Tuple) else t in (INT, BOOL, STR, BYTES)
+    return all(map(_is_told_apart, t.items)) if isinstance(t, Tuple) else t in (INT, BOOL, STR, BYTES, *TIMES)
 
 
 def _insert_zeros(scope: Scope, start: int, names: Value) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import math
 import random
@@ -15,12 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch.kernels.native import hashing, numbers, text
+from anabranch.kernels.native.moments import FROM_WORD, TO_WORD
 from anabranch.kernels.native.primitives import PRIMITIVES, Primitive
 from anabranch.kernels.native.words import Leave, inlined
 from anabranch.lang.keys import hash_key
+from anabranch.lang.types import DATE, DATETIME, TIMEDELTA
 
 MANY = 3_000  # random operands of each numeric primitive, besides those of hypothesis: last bits differ rarely
 TYPES = {"int": int, "float": float, "bool": bool, "str": str, "bytes": bytes}
+TIMES = {"date": DATE, "datetime": DATETIME, "timedelta": TIMEDELTA}
 
 # Where a primitive leaves though its twin gives a result that fits: the cases behind each `may_leave`.
 MAY_LEAVE: dict[str, Callable[..., bool]] = {
@@ -43,6 +47,9 @@ class Memory:
     def words(self, operands: tuple[Any, ...]) -> list[Any]:
         found: list[Any] = []
         for value in operands:
+            if type(value).__name__ in TIMES:
+                found.append(TO_WORD[TIMES[type(value).__name__]](value))
+                continue
             data = value.encode() if isinstance(value, str) else value
             found += self.text(data) if isinstance(data, bytes) else [data]
         return found
@@ -58,6 +65,8 @@ class Memory:
 def run_compiled(primitive: Primitive, operands: tuple[Any, ...]) -> Any:
     memory = Memory()
     words = memory.words(operands)
+    if primitive.gives[0] in TIMES:
+        return FROM_WORD[TIMES[primitive.gives[0]]](primitive.compiled(*words))
     if primitive.gives != ("str",):
         return primitive.compiled(*words)
     size = words[1]
@@ -76,6 +85,11 @@ def bits(value: Any) -> Any:
 
 
 def fits(primitive: Primitive, result: Any) -> bool:
+    if primitive.gives[0] in TIMES:
+        return (
+            type(result).__name__ == primitive.gives[0]
+            and -(2**63) <= TO_WORD[TIMES[primitive.gives[0]]](result) < 2**63
+        )
     results = result if isinstance(result, tuple) else (result,)
     return [type(r) for r in results] == [TYPES[kind] for kind in primitive.gives] and all(
         -(2**63) <= r < 2**63 for r in results if isinstance(r, int)
@@ -129,9 +143,31 @@ float_values = bit_patterns | st.floats() | st.sampled_from(FLOATS) | near_integ
 characters = st.sampled_from(SPACES) | st.sampled_from(BESIDE_SPACES + LETTERS) | st.characters(codec="utf-8")
 text_values = st.text(characters, max_size=24) | st.text(st.sampled_from("ab \t"), max_size=40)
 bytes_values = st.binary(max_size=24) | text_values.map(str.encode)
-VALUES = {"int": int_values, "float": float_values, "bool": st.booleans(), "str": text_values, "bytes": bytes_values}
+delta_values = int_values.map(FROM_WORD[TIMEDELTA]) | st.integers(-(10**6), 10**6).map(FROM_WORD[TIMEDELTA])
+VALUES = {
+    **{"int": int_values, "float": float_values, "bool": st.booleans(), "str": text_values, "bytes": bytes_values},
+    **{"date": st.dates(), "datetime": st.datetimes(), "timedelta": delta_values},
+}
+DATES = [
+    dt.date.min,
+    dt.date.max,
+    dt.date(1970, 1, 1),
+    dt.date(1969, 12, 31),
+    dt.date(1900, 3, 1),
+    dt.date(2000, 2, 29),
+]
+DATES += [
+    dt.date(year, month, 28) + dt.timedelta(d) for year in (4, 1600, 1700, 2024) for month in (2, 12) for d in (0, 1, 4)
+]
 SPECIAL = {
     ("bool",): [False, True],
+    ("date",): DATES,
+    ("datetime",): [
+        dt.datetime.min,
+        dt.datetime.max,
+        *(dt.datetime(d.year, d.month, d.day, 23, 59, 59, 9) for d in DATES),
+    ],
+    ("timedelta",): [FROM_WORD[TIMEDELTA](n) for n in (*INTS, -1, 86_400_000_000, -86_400_000_000, 86_399_999_999)],
     ("int",): INTS,
     ("float",): FLOATS,
     ("str",): TEXTS,
