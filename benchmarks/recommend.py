@@ -4,7 +4,7 @@
 
 MovieLens 100K in the order of its file (ml-100k.parquet in FOLDER), or ratings of that shape where there is none.
 Ingest: Arrow batches of ten thousand, beside a plain version with dicts of dicts. Latency: one thread asks for
-recommendations while another feeds ratings, a thousand a batch, as fast as it can.
+recommendations while another feeds ratings, a hundred a batch, as fast as it can: a call waits for the batch in flight.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from harness import PLAIN, ROOT, Bench, Way, app_name, as_lists, in_batches, mai
 from examples.recommender import Recommender
 
 USERS, ITEMS, RATINGS = 943, 1682, 100_000
+PIECE = 100  # ratings a batch beside calls
 
 Rows = defaultdict[int, dict[int, float]]
 
@@ -106,7 +107,7 @@ def measure_ingest(bench: Bench, batches: list[pa.RecordBatch], rows: int) -> No
 
 
 def measure_latency(bench: Bench, batches: list[pa.RecordBatch], users: list[int]) -> None:
-    pieces = [batch.slice(first, 1000) for batch in batches for first in range(0, batch.num_rows, 1000)]
+    pieces = [batch.slice(first, PIECE) for batch in batches for first in range(0, batch.num_rows, PIECE)]
     found, rates = defaultdict(list), defaultdict(list)
     with ExitStack() as stack:
         apps = {app_name(n): stack.enter_context(bench.run(Recommender(), n)) for n in (1, 2)}
@@ -119,7 +120,7 @@ def measure_latency(bench: Bench, batches: list[pa.RecordBatch], users: list[int
             for name, app in apps.items():
                 seconds, rate = time_calls_beside(app.rate.many, cycle(pieces), app.recommend, users)
                 found[name].append(seconds)
-                rates[name].append(rate * 1000)
+                rates[name].append(rate * PIECE)
     for name in apps:
         bench.latencies(f"recommend beside ingest, {name}", found[name], None, 5000)
         bench.figure(f"ingest meanwhile, {name}", rates[name], "rows/s")

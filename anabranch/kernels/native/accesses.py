@@ -11,15 +11,16 @@ from dataclasses import dataclass
 
 from anabranch.graph.code import Access, Body, Expr, free_names, walk
 from anabranch.graph.nodes import State
+from anabranch.kernels.native.dense_accesses import dense_access
 from anabranch.kernels.native.keys import Ahead, entry_ahead, hash_ahead, hash_of
 from anabranch.kernels.native.layout import TEXT, NotInKernels, kinds
 from anabranch.kernels.native.lines import LINE_WORDS
 from anabranch.kernels.native.memory import STORES
 from anabranch.kernels.native.once import INSTANCE, Where, store_of
 from anabranch.kernels.native.registers import Value, convert, nothing, registers
-from anabranch.kernels.native.scope import Scope
+from anabranch.kernels.native.scope import Scope, item_of
 from anabranch.kernels.native.shapes import Shape
-from anabranch.lang import Matrix, Table, Vector
+from anabranch.lang import DenseMatrix, DenseVector, Matrix, Table, Vector
 from anabranch.lang import Value as ValueState
 from anabranch.lang.types import (
     BOOL,
@@ -27,6 +28,7 @@ from anabranch.lang.types import (
     INT,
     NONE,
     VECTOR,
+    Dense,
     List,
     Optional,
     Record,
@@ -96,6 +98,8 @@ class Accesses:
             found = self._matrix(stmt, shape, where, borrow)
         elif state.cls is ValueState:
             found = self._value_state(stmt, shape, where)
+        elif state.cls in (DenseVector, DenseMatrix):
+            found = dense_access(self.scope, stmt, state.cls, where)
         else:
             raise NotInKernels(f"{state.cls.__name__} is not in the kernels' table")
         if stmt.target is not None:
@@ -195,8 +199,8 @@ class Accesses:
             case Record(_, fields):
                 for _, field in fields:
                     offset = self._drop(field, address, offset, hdr)
-            case List(of):
-                width = max(len(kinds(of)), 1)
+            case (List() | Dense()) as listed:
+                width = max(len(kinds(item_of(listed))), 1)
                 self.out.line(f"drop_heap({hdr}, {8 * width} * load({address} + {offset + 8}))")
                 return offset + 16
         return offset

@@ -10,11 +10,12 @@ from typing import Any
 
 from anabranch.graph.code import Apply, Const, Expr
 from anabranch.graph.effects import changes
-from anabranch.kernels.native import mappings, reductions, texts, times
+from anabranch.kernels.native import mappings, reductions, texts, times, vectors
 from anabranch.kernels.native.arithmetic import as_float, as_int, numeric
 from anabranch.kernels.native.layout import TEXT, NotInKernels, is_plain_record
 from anabranch.kernels.native.registers import Value, convert, is_number, items_of
 from anabranch.kernels.native.scope import Scope
+from anabranch.lang.dense import DenseVector
 from anabranch.lang.types import (
     BOOL,
     BYTES,
@@ -25,6 +26,7 @@ from anabranch.lang.types import (
     NONE,
     STR,
     TIMEDELTA,
+    Dense,
     Dict,
     List,
     Record,
@@ -64,6 +66,10 @@ def call(scope: Scope, expr: Apply) -> Value:
         return replaced(scope, args, expr.keywords)
     if called is dt.timedelta:
         return times.duration(scope.write.values(args), list(expr.keywords))
+    if called is DenseVector and len(positional) == 1 and not named:
+        return vectors.made_of(scope, scope.write.named(positional[0]))
+    if called == DenseVector.zeros and len(positional) == 1 and not named:
+        return vectors.zeros(scope, scope.write.named(positional[0]))
     if called in (dt.date, dt.datetime) and not named:
         return times.moment(called, positional)
     known = callable(called) and _is_hashable(called)
@@ -201,7 +207,7 @@ def _round(scope: Scope, args: Sequence[Expr]) -> Value:
 def _len(scope: Scope, args: Sequence[Expr]) -> Value:
     value = scope.value(args[0])
     match value.type:
-        case List():
+        case List() | Dense():
             return Value(INT, (f"load({value.word} + 8)",))
         case Dict() | Set():
             return Value(INT, (mappings.length(value),))

@@ -15,7 +15,8 @@ import numpy as np
 from anabranch.kernels.native.columns import address_of, filling, maker
 from anabranch.kernels.native.layout import TEXT, kinds
 from anabranch.kernels.native.moments import FROM_WORD, TO_WORD
-from anabranch.lang.types import BOOL, BYTES, FLOAT, INT, List, Optional, Record, Scalar, Tuple, Type
+from anabranch.lang.dense import DenseVector
+from anabranch.lang.types import BOOL, BYTES, FLOAT, INT, Dense, List, Optional, Record, Scalar, Tuple, Type
 
 Keep = Callable[[bytes], int]  # where the bytes are kept
 
@@ -117,6 +118,13 @@ def _flattener(t: Type, keep: Keep) -> Callable[[Any, list[Any]], None]:
                     part(getattr(value, name), out)
 
             return record
+        case Dense():
+
+            def entries_of(value: Any, out: list[Any]) -> None:
+                data = value.to_numpy().tobytes()
+                out += (keep(data) if data else 0, len(value))
+
+            return entries_of
         case List(of):
             item, code, empty = _flattener(of, keep), _letters(of) or "q", not kinds(of)
 
@@ -168,6 +176,13 @@ def _builder(t: Type) -> Callable[[Iterator[Any]], Any]:
         case Record(cls, fields):
             make, builders = maker(cls, [n for n, _ in fields]), [_builder(f) for _, f in fields]
             return lambda words: make(*[build(words) for build in builders])
+        case Dense():
+
+            def vector(words: Iterator[Any]) -> Any:
+                address, size = next(words), next(words)
+                return DenseVector(np.frombuffer(ctypes.string_at(address, 8 * size) if size else b""))
+
+            return vector
         case List(of):
             item, code, step = _builder(of), _letters(of), 8 * len(kinds(of))
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from anabranch.kernels.native.layout import TIMES, NotInKernels, kinds
 from anabranch.kernels.native.moments import FROM_WORD, TO_WORD
-from anabranch.lang.types import BOOL, BYTES, FLOAT, INT, NONE, STR, List, Optional, Record, Scalar, Tuple, Type
+from anabranch.lang.dense import DenseVector
+from anabranch.lang.types import BOOL, BYTES, FLOAT, INT, NONE, STR, Dense, List, Optional, Record, Scalar, Tuple, Type
 
 Words = NDArray[Any]  # int64 or float64
 
@@ -52,6 +53,8 @@ def _encode(t: Type, values: Sequence[Any], out: Encoded) -> None:
                 _encode(item, [getattr(x, name) for x in values], out)
         case List(of):
             _encode_lists(of, values, out)
+        case Dense():
+            _encode_lists(FLOAT, [v.tolist() for v in values], out)
         case _:
             _refuse(t)
 
@@ -123,6 +126,8 @@ def filling(t: Type) -> Any:
             return _Filler({name: filling(f) for name, f in fields})
         case List():
             return []
+        case Dense():
+            return DenseVector([])
         case Optional() | Scalar(name="None"):
             return None
     if t in FROM_WORD:
@@ -170,6 +175,8 @@ def decode(t: Type, columns: Sequence[Words], count: int) -> list[Any]:
             return list(map(maker(cls, [n for n, _ in fields]), *_parts([f for _, f in fields], columns, count)))
         case List(of):
             return _decode_lists(of, columns[0], columns[1])
+        case Dense():
+            return [DenseVector(items) for items in _decode_lists(FLOAT, columns[0], columns[1])]
     return _refuse(t)
 
 

@@ -18,6 +18,7 @@ from anabranch.lang.types import (
     INT,
     NONE,
     TIMEDELTA,
+    Dense,
     Dict,
     List,
     Optional,
@@ -49,7 +50,7 @@ def truth(out: Source, value: Value) -> str:
             return f"({words[0]} and {inner})"
         case Tuple(items):
             return str(bool(items))
-        case List():
+        case List() | Dense():
             return f"(load({value.word} + 8) != 0)"
         case Dict() | Set():
             return f"(load({value.word} + 24) != 0)"
@@ -142,6 +143,8 @@ def _equal(out: Source | Scope, left: Value, right: Value, inside: bool) -> str:
             return equal(out, left, right)
         case Set(), Set():
             return _sets(out, "equal", left, right)
+        case Dense(), Dense():
+            return f"dense_equal({left.word}, {right.word})"
     raise NotInKernels(f"{left.type} == {right.type} is not in the kernels' table")
 
 

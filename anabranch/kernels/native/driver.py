@@ -138,6 +138,12 @@ def put(context: int, instance: int, hdr: int, kind: int, key: int, hashed: int,
 
 
 @native(I, I, I, I)
+def log_words_at(context: int, instance: int, hdr: int, address: int) -> None:
+    """Remember a word of memory that is about to change."""
+    tables.log_word(context, instance, hdr, address)
+
+
+@native(I, I, I, I)
 def remove(context: int, instance: int, hdr: int, entry: int) -> None:
     tables.vanish(context, instance, hdr, entry, tables.entry_at(hdr, entry))
 

@@ -26,7 +26,7 @@ from anabranch.kernels.native.shapes import Shape
 from anabranch.kernels.native.stores import Arena, Store, zeros
 from anabranch.kernels.native.words import Leave
 from anabranch.lang.keys import hash_key
-from anabranch.lang.types import BOOL, BYTES, INT, NONE, STR, List, Optional, Record, Tuple, Type
+from anabranch.lang.types import BOOL, BYTES, INT, NONE, STR, Dense, List, Optional, Record, Tuple, Type
 from anabranch.lang.values import coercer
 
 KEYS: dict[Type, int] = {INT: INT_KEY, STR: STR_KEY, BYTES: BYTES_KEY, BOOL: BOOL_KEY}
@@ -167,7 +167,7 @@ class Entries(MutableMapping[Any, Any]):
 
 def holds_lists(t: Type) -> bool:
     match t:
-        case List():
+        case List() | Dense():
             return True
         case Optional(of):
             return holds_lists(of)

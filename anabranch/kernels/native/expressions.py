@@ -12,7 +12,7 @@ from typing import Any
 
 from anabranch.graph.code import Apply, Comprehension, Config, Const, Expr, Lambda, Local
 from anabranch.graph.effects import changes
-from anabranch.kernels.native import calls, containers, mappings, methods, texts, times
+from anabranch.kernels.native import calls, containers, mappings, methods, texts, times, vectors
 from anabranch.kernels.native.arithmetic import BINARY, as_int, numeric, unary
 from anabranch.kernels.native.comparisons import compare, is_in, truth
 from anabranch.kernels.native.layout import TEXT, TIMES, NotInKernels
@@ -26,6 +26,7 @@ from anabranch.lang.types import (
     INT,
     NONE,
     STR,
+    Dense,
     Dict,
     List,
     Optional,
@@ -148,6 +149,8 @@ class Expressions:
                 return self._choice(args, expr.type)
             case "neg" | "pos" | "invert":
                 operand = self.value(args[0])
+                if isinstance(operand.type, Dense) and op == "neg":
+                    return vectors.negated(self.scope, operand)
                 return times.unary(op, operand) if operand.type in TIMES else unary(op, operand)
             case "is" | "is not":
                 return self._identity(op, args)
@@ -201,6 +204,8 @@ class Expressions:
             return texts.joined(self.scope, [left, right])
         if op == "*" and (left.type in TEXT or right.type in TEXT):
             return texts.repeated(self.scope, *((left, right) if left.type in TEXT else (right, left)))
+        if isinstance(left.type, Dense) or isinstance(right.type, Dense):
+            return vectors.operator(self.scope, op, left, right)
         if left.type in TIMES or right.type in TIMES:
             return times.operator(op, left, right)
         if not (is_number(left.type) and is_number(right.type)):
@@ -310,6 +315,8 @@ class Expressions:
         match receiver.type:
             case List():
                 return containers.item(self.scope, receiver, index)
+            case Dense():
+                return vectors.item(self.scope, receiver, index)
             case Dict():
                 return mappings.item(self.scope, self.name_words(receiver), self.name_words(index))
             case Sparse():
@@ -340,6 +347,8 @@ class Expressions:
     def _change(self, op: str, values: Sequence[Value]) -> Value:
         receiver, key = values[:2]
         match receiver.type:
+            case Dense() if op == "setitem":
+                vectors.set_item(self.scope, receiver, key, values[2])
             case List() if op == "setitem":
                 containers.set_item(self.scope, receiver, key, values[2])
             case List():

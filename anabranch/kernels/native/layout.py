@@ -3,7 +3,7 @@
 A word is an integer ("i"), a float ("f") or a boolean ("b"; 0 or 1 in memory). Dates and times are integers, see
 `moments`. Text is its address and its length in
 bytes. None is no word at all; `T | None` a boolean, whether there is a value, and the words of T. A tuple or a record
-is the words of its items. A list is the address of its items and their number.
+is the words of its items. A list is the address of its items and their number; a dense vector is a list of floats.
 """
 
 from __future__ import annotations
@@ -73,12 +73,14 @@ def kinds(t: Type) -> tuple[str, ...]:
         case List(of):
             kinds(of)
             return ("i", "i")
+        case Dense():
+            return ("i", "i")
     raise NotInKernels(f"values of type {_noun(t)} are not in the kernels' table")
 
 
 def _noun(t: Type) -> str:
     match t:
-        case Sparse() | Dense() | Dict() | Set() | Iter():
+        case Sparse() | Dict() | Set() | Iter():
             return str(t).partition("[")[0]
     return str(t)
 

@@ -25,6 +25,7 @@ SEARCH = "index, mask, chunks, low, numbers"  # what a search needs to know of a
 HEAD = """\
 from numba import njit
 
+from anabranch.kernels.native.dense import *
 from anabranch.kernels.native.dicts import *
 from anabranch.kernels.native.hashing import *
 from anabranch.kernels.native.lines import *

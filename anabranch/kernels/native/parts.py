@@ -8,11 +8,12 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import Any
 
+from anabranch.kernels.native.arrays import ColumnDense, ColumnDenseMatrix
 from anabranch.kernels.native.entries import Entries
 from anabranch.kernels.native.matrices import ColumnMatrix
 from anabranch.kernels.native.shapes import Shape
 from anabranch.kernels.native.stores import Arena, Store
-from anabranch.lang import Matrix, Table, Value, Vector
+from anabranch.lang import DenseMatrix, DenseVector, Matrix, Table, Value, Vector
 from anabranch.lang.access import refuse_frozen
 from anabranch.lang.frozen import FrozenDict
 from anabranch.lang.scalars import as_float, as_int
@@ -150,6 +151,7 @@ class ColumnValue(Value[Any]):
 def make_part(plain: Any, shape: Shape, arena: Arena) -> Any:
     """The state in the memory of an arena, with the content of the plain one."""
     kinds_of = {Table: ColumnTable, Vector: ColumnVector, Matrix: ColumnMatrix, Value: ColumnValue}
+    kinds_of |= {DenseVector: ColumnDense, DenseMatrix: ColumnDenseMatrix}
     entries = len(plain) if shape.cls in (Table, Vector) else 1
     store = Store(shape, max(8, entries))
     part = kinds_of[shape.cls](plain, shape, store, arena)

@@ -1,9 +1,9 @@
 """Values inside a kernel: their types and the expressions that give their words.
 
 As in memory (see `layout`), but a list is one word, the address of its head in scratch memory (address of the items,
-how many there are, room for how many), because it can change in place; so are a dict and a set (see `dicts`); and a
-sparse vector that state handed out is the address of its line, or 0. Two names of one list have one head, and so have a
-name and the item of a list: what is changed through one is seen through the other.
+how many there are, room for how many), because it can change in place; so are a dense vector, and a dict and a set (see
+`dicts`); and a sparse vector that state handed out is the address of its line, or 0. Two names of one list have one
+head, and so have a name and the item of a list: what is changed through one is seen through the other.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from anabranch.lang.types import (
     NEVER,
     NONE,
     STR,
+    Dense,
     Dict,
     List,
     Optional,
@@ -71,7 +72,7 @@ def registers(t: Type) -> tuple[str, ...]:
         case Set(of):
             key_words(of)
             return ("i",)
-        case Sparse():
+        case Sparse() | Dense():
             return ("i",)
         case Scalar():
             return kinds(t)
@@ -116,7 +117,7 @@ def is_open(t: Type) -> bool:
 def has_lists(t: Type) -> bool:
     """Is there something in it that can change in place?"""
     match t:
-        case List() | Dict() | Set():
+        case List() | Dict() | Set() | Dense():
             return True
         case Optional(of):
             return has_lists(of)

@@ -8,7 +8,7 @@ from anabranch.kernels.native.layout import kinds
 from anabranch.kernels.native.once import ARGS, LINES
 from anabranch.kernels.native.registers import Value
 from anabranch.kernels.native.scope import Scope
-from anabranch.lang.types import List, Optional, Record, Scalar, Tuple, Type, thaw
+from anabranch.lang.types import Dense, List, Optional, Record, Scalar, Tuple, Type, thaw
 
 FAR, NEAR, CLOSE = 32, 16, 6  # rows; see `ahead`
 
@@ -75,7 +75,7 @@ def _read(scope: Scope, t: Type, at: int, row: str, words: list[str], lists: boo
         case Record(_, fields):
             for _, field in fields:
                 at = _read(scope, field, at, row, words, lists)
-        case List():
+        case List() | Dense():
             start, size = (f"load({scope.module.once.input(a, row)})" for a in (at, at + 1))
             words.append(scope.out.let(f"list_head(c, {start}, {size})") if lists else "0")
             at += 2
@@ -109,7 +109,7 @@ def _put(scope: Scope, value: Value, at: int, row: str) -> int:
         case Tuple() | Record():
             for item in items_of(value):
                 at = _put(scope, item, at, row)
-        case List():
+        case List() | Dense():
             second = scope.module.once.output(at + 1, row)
             scope.out.line(f"store({place}, list_items({value.word}))")
             scope.out.line(f"store({second}, list_count({value.word}))")

@@ -19,7 +19,7 @@ from anabranch.kernels.native.registers import (
     width,
 )
 from anabranch.kernels.native.source import Source
-from anabranch.lang.types import List, Optional, Record, Scalar, Tuple, Type, thaw
+from anabranch.lang.types import FLOAT, Dense, List, Optional, Record, Scalar, Tuple, Type, thaw
 
 if TYPE_CHECKING:
     from anabranch.kernels.native.expressions import Expressions
@@ -188,7 +188,8 @@ class Scope:
                 for _, field in fields:
                     offset = self._load(field, address, offset, words)
                 return offset
-            case List(of):
+            case List() | Dense():
+                of = item_of(t)
                 words.append(self.list_in_memory(of, f"load({at})", f"load({address} + {offset + 8})"))
                 return offset + 16
         raise NotInKernels(f"values of type {t} are not in the kernels' table")
@@ -233,7 +234,7 @@ class Scope:
                 for item in items_of(value):
                     offset = self.store(item, address, offset)
                 return offset
-            case List():
+            case List() | Dense():
                 head = self.out.let(value.word)
                 self.out.line(f"store({address} + {offset}, list_items({head}))")
                 self.out.line(f"store({address} + {offset + 8}, list_count({head}))")
@@ -263,7 +264,8 @@ class Scope:
             case Tuple() | Record():
                 words = [w for item in items_of(value) for w in self.kept(item, keeper).words]
                 return Value(value.type, tuple(words))
-            case List(of):
+            case List() | Dense():
+                of = item_of(value.type)
                 head, wide = self.out.let(value.word), max(len(kinds(of)), 1)
                 count = self.out.fresh(f"list_count({head})")
                 if has_lists(of):
@@ -283,7 +285,7 @@ class Scope:
     def _absent(self, t: Type) -> Value:
         """What is kept of a value that is not there: its lists are empty, as `rowio` looks into them."""
         match t:
-            case List():
+            case List() | Dense():
                 return Value(t, ("list_head(c, 0, 0)",))
             case Tuple(items):
                 return Value(t, tuple(w for item in items for w in self._absent(item).words))
@@ -297,6 +299,11 @@ class Scope:
 
     def value(self, expr: Expr) -> Value:
         return self.write.value(expr)
+
+
+def item_of(t: Type) -> Type:
+    """The type of the items of a list, or of the entries of a dense vector."""
+    return t.of if isinstance(t, List) else FLOAT
 
 
 def is_deep(t: Type) -> bool:

@@ -12,7 +12,7 @@ from anabranch.kernels.native.lines import LINE_WORDS
 from anabranch.kernels.native.registers import registers
 from anabranch.lang import DenseMatrix, DenseVector, Matrix, Table, Value, Vector
 from anabranch.lang.table import MISSING, Missing
-from anabranch.lang.types import FLOAT, INT, NONE, Type, thaw
+from anabranch.lang.types import FLOAT, INT, NONE, Tuple, Type, thaw
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def _shape(graph: Graph, number: int, state: State, templates: dict[str, Any] | 
         elif state.cls is Matrix:
             key, axis = INT, _axis(graph, state)
         elif state.cls in (DenseVector, DenseMatrix):
-            why = f"{state.name} is a {state.cls.__name__}, which stays a numpy array"
+            value = Tuple((INT, INT, INT))  # see `arrays`
         else:
             why = f"{state.name} is of an own state type, {state.cls.__name__}"
     except NotInKernels as error:

@@ -20,7 +20,7 @@ from anabranch.kernels.native.layout import TEXT, kinds, texts
 from anabranch.kernels.native.pages import Pages, Words
 from anabranch.kernels.native.shapes import Shape
 from anabranch.kernels.native.words import Leave
-from anabranch.lang.types import List, Optional, Record, Scalar, Tuple, Type
+from anabranch.lang.types import Dense, List, Optional, Record, Scalar, Tuple, Type
 
 SLOTS = 3  # of an index of several chunks, for an entry
 SEVERAL, MOST = 1 << 26, 1 << 31  # entries that can be numbered where there is room for tags, and where not
@@ -47,6 +47,7 @@ class Store:
         self._indexed = 0  # for how many entries there is room in the index
         self._heap: list[Words] = []
         self._heap_bytes = 0
+        self._held = 0
         self._set(m.SIZE, shape.size)
         self._set(m.VALUE, shape.offset)
         self._set(m.WIDTH, shape.width)
@@ -73,9 +74,15 @@ class Store:
     def live(self) -> int:
         return self.get(m.LIVE)
 
+    def hold(self, nbytes: int) -> None:
+        """It has one entry, which refers to so many bytes that are not its own to move."""
+        self._set(m.USED, 1)
+        self._set(m.LIVE, 1)
+        self._held = nbytes
+
     @property
     def nbytes(self) -> int:
-        return self.hdr.nbytes + self._pages.words.nbytes + self._slots.words.nbytes + self._heap_bytes
+        return self._held + self.hdr.nbytes + self._pages.words.nbytes + self._slots.words.nbytes + self._heap_bytes
 
     def reserve(self, entries: int) -> None:
         """Room for so many entries."""
@@ -318,6 +325,8 @@ def _collect(t: Type, offset: int) -> list[tuple[Piece, Type | None]]:
             return _collect_all(items, offset)
         case Record(_, fields):
             return _collect_all([field for _, field in fields], offset)
+        case Dense():
+            return [([offset, 8, 0, 0], None)]
         case List(of):
             return [([offset, 8 * max(len(kinds(of)), 1), 0, 0], of)]
     return []

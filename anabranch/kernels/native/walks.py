@@ -11,7 +11,7 @@ from anabranch.kernels.native import containers, mappings
 from anabranch.kernels.native.layout import NotInKernels
 from anabranch.kernels.native.registers import Value, items_of, meet, width
 from anabranch.kernels.native.scope import Scope
-from anabranch.lang.types import BOOL, BYTES, FLOAT, INT, NEVER, STR, Dict, Iter, List, Set, Sparse, Tuple, Type
+from anabranch.lang.types import BOOL, BYTES, FLOAT, INT, NEVER, STR, Dense, Dict, Iter, List, Set, Sparse, Tuple, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,8 @@ def item_type(source: Expr) -> Type:
             return of
         case Sparse():
             return INT
+        case Dense():
+            return FLOAT
         case Tuple(items) if items:
             return reduce(meet, items)
     if source.type == STR:
@@ -72,6 +74,9 @@ def _walk_value(scope: Scope, source: Expr, any_order: bool) -> Walk:
     match value.type:
         case List():
             return _items(scope, value)
+        case Dense():
+            # As `__iter__` has it, what changes on the way is not seen.
+            return _items(scope, Value(List(FLOAT), (f"dense_copy(c, {value.word})",)))
         case Sparse():
             return _cells(scope, value, "keys")
         case Dict():
