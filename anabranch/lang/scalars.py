@@ -145,7 +145,7 @@ def as_datetime(value: Any) -> dt.datetime:
 def as_utc(value: Any) -> dt.datetime:
     moment = _as_moment(types.UTC_DATETIME, value)
     if moment.tzinfo is dt.UTC:
-        return moment
+        return moment.replace(fold=0) if moment.fold else moment
     if moment.tzinfo is None or moment.utcoffset() is None:
         reject(
             types.UTC_DATETIME, value, "it has no time zone; write .replace(tzinfo=timezone.utc) or declare datetime"

@@ -81,7 +81,8 @@ class Worker:
     def alone(self, batch: Batch, version: Version, committed: Version, placed: Placed) -> Outcome:
         """A request that goes through a kernel, at once, on all instances; see `Coordinator.alone`."""
         self.latest = version
-        if placed.request.entry not in self.runner.readers:
+        writes = placed.request.entry not in self.runner.readers
+        if writes:
             instances = range(self.memory.routing.instances)
             self.memory.settle(instances, committed, version)
             self.memory.open(instances, version)
@@ -89,7 +90,8 @@ class Worker:
             while batch.done < len(placed.request.rows):
                 batch.run(self.pace.fast)
         except BaseException as error:
-            self.memory.undo()
+            if writes:
+                self.memory.undo()
             return raised(self.runner, placed.request.entry, batch.done, error)
         return Results(batch.results())
 

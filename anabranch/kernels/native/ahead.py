@@ -52,7 +52,7 @@ def write_ahead(
                 hashed = far.fresh(hash_of(key), "q")
                 far.line(f"store({hash_ahead(number)}, {hashed})")
                 where = module.once.store(ahead.shape)
-                slot = far.fresh(f"slot_of({hashed}, {where.mask}, {where.chunks}, {where.low})", "s")
+                slot = far.fresh(f"slot_of({hashed}, {where.mask}, {where.chunks}, {where.low}, {where.secret})", "s")
                 far.line(f"store({entry_ahead(number)}, {slot})")
                 far.line(f"prefetch({where.index} + 4 * {slot})")
             far.line("return 0")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,7 +14,7 @@ from anabranch.graph.effects import changes
 from anabranch.kernels.native import mappings, reductions, texts, times, vectors
 from anabranch.kernels.native.arithmetic import as_float, as_int, numeric
 from anabranch.kernels.native.layout import TEXT, NotInKernels, is_plain_record
-from anabranch.kernels.native.registers import Value, convert, is_number, items_of
+from anabranch.kernels.native.registers import Value, fit, is_number, items_of
 from anabranch.kernels.native.scope import Scope
 from anabranch.lang.dense import DenseVector
 from anabranch.lang.types import (
@@ -120,9 +121,7 @@ def _math(scope: Scope, name: str, args: Sequence[Expr]) -> Value:
 def _record(scope: Scope, record: Record, args: Sequence[Expr], keywords: tuple[str, ...]) -> Value:
     if not is_plain_record(record):
         raise NotInKernels(f"{record} has code of its own in its making or comparing")
-    split = len(args) - len(keywords)
-    names = [*(name for name, _ in record.fields[:split]), *keywords]
-    values = dict(zip(names, scope.write.values(args), strict=True))
+    values = _bound(record, scope.write.values(args), keywords)
     words: list[str] = []
     for name, t in record.fields:
         words += _as_field(record, name, t, values[name] if name in values else _default(scope, record, name))
@@ -130,9 +129,23 @@ def _record(scope: Scope, record: Record, args: Sequence[Expr], keywords: tuple[
 
 
 def _as_field(record: Record, name: str, t: Type, given: Value) -> tuple[str, ...]:
-    if given.type == INT and t == FLOAT:
-        raise NotInKernels(f"an int as the float {name} of {record}")  # Python keeps the int
-    return convert(given, t).words
+    try:
+        return fit(given, t).words  # no int becomes a float there: Python keeps it
+    except NotInKernels:
+        raise NotInKernels(f"a {given.type} as {name} of {record}, which is a {t}") from None
+
+
+def _bound(record: Record, values: Sequence[Value], keywords: tuple[str, ...]) -> dict[str, Value]:
+    """The arguments by the names of their fields, as a call binds them."""
+    signature = inspect.signature(record.cls)
+    if set(signature.parameters) != {name for name, _ in record.fields}:
+        raise NotInKernels(f"{record} has other parameters than fields")
+    split = len(values) - len(keywords)
+    try:
+        bound = signature.bind(*values[:split], **dict(zip(keywords, values[split:], strict=True)))
+    except TypeError as error:
+        raise NotInKernels(f"a call of {record}: {error}") from None
+    return dict(bound.arguments)
 
 
 def _default(scope: Scope, record: Record, name: str) -> Value:

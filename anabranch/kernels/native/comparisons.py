@@ -144,7 +144,7 @@ def _equal(out: Source | Scope, left: Value, right: Value, inside: bool) -> str:
         case Set(), Set():
             return _sets(out, "equal", left, right)
         case Dense(), Dense():
-            return f"dense_equal({left.word}, {right.word})"
+            return f"{'dense_same' if inside else 'dense_equal'}({left.word}, {right.word})"
     raise NotInKernels(f"{left.type} == {right.type} is not in the kernels' table")
 
 

@@ -132,6 +132,23 @@ def dense_equal(a: int, b: int) -> bool:
 
 
 @inlined
+def dense_same(a: int, b: int) -> bool:
+    """Equal as items of a tuple or list are: one and the same is equal, also if it holds a NaN."""
+    if a == b:
+        return True
+    if load(a + 8) != load(b + 8):
+        return False
+    x, y = load(a), load(b)
+    for i in range(load(a + 8)):
+        p, q = load_float(x + 8 * i), load_float(y + 8 * i)
+        if p != q:
+            if p != p and q != q:
+                raise Leave  # they may be one all the same: only Python knows
+            return False
+    return True
+
+
+@inlined
 def dense_row(data: int, rows: int, columns: int, i: int) -> int:
     """Where a row of an array begins."""
     if i < 0 or i >= rows:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Final
 
 from anabranch.kernels.native.memory import HASH, PRESENT
-from anabranch.kernels.native.tables import SLOT_SHIFT, same_key, take_scratch
+from anabranch.kernels.native.tables import same_key, take_scratch
 from anabranch.kernels.native.words import Leave, copy, inlined, load, load_32, shift_right, store, store_32
 
 ENTRIES: Final = 0
@@ -40,7 +40,7 @@ def new_dict(context: int) -> int:
 @inlined
 def _insert(head: int, entry: int, hashed: int) -> None:
     index, mask = load(head + INDEX), load(head + MASK)
-    slot = shift_right(hashed, SLOT_SHIFT) & mask
+    slot = shift_right(hashed, 10) & mask
     while load_32(index + 4 * slot) >= 0:
         slot = (slot + 1) & mask
     store_32(index + 4 * slot, entry)
@@ -93,7 +93,7 @@ def find_entry(head: int, hashed: int, size: int, words: int, texts: int) -> int
             entries += size
         return 0
     mask = load(head + MASK)
-    slot = shift_right(hashed, SLOT_SHIFT) & mask
+    slot = shift_right(hashed, 10) & mask
     while True:
         entry = load_32(index + 4 * slot)
         if entry < 0:

@@ -134,8 +134,20 @@ def is_plain_record(record: Record) -> bool:
     """Is the record just its fields? One with code of its own in its making or comparing is Python's."""
     cls = record.cls
     if issubclass(cls, tuple):
-        own = {"__new__", "__eq__", "__ne__", "__lt__", "__hash__", "__bool__", "__len__", "__getitem__", "__iter__"}
-        return not (own & _written_in(cls))
+        own = {
+            "__new__",
+            "__init__",
+            "__eq__",
+            "__ne__",
+            "__lt__",
+            "__le__",
+            "__gt__",
+            "__ge__",
+            "__hash__",
+            "__bool__",
+        }
+        own |= {"__len__", "__getitem__", "__iter__", "__contains__", "__getattribute__", "__getattr__"}
+        return not (own | {"_replace", "_make"}) & _written_in(cls)
     if not dataclasses.is_dataclass(cls):
         return False
     own = {"__new__", "__post_init__", "__bool__", "__len__", "__getattribute__", "__getattr__"}
@@ -147,14 +159,20 @@ def _written_in(cls: type) -> set[str]:
     for base in cls.__mro__:
         if base in (object, tuple):
             continue
-        made = {"__new__"} if "_fields" in vars(base) else set()  # NamedTuple writes one itself
+        made = {"__new__", "_replace", "_make"} if "_fields" in vars(base) else set()  # NamedTuple writes these
         names |= set(vars(base)) - made
     return names
 
 
 def _made_by_dataclass(cls: type) -> bool:
-    """Are `__init__` and `__eq__` the ones that `dataclass` writes?"""
+    """Are `__init__` and `__eq__` the ones that `dataclass` writes, for all its fields?"""
+    fields = dataclasses.fields(cls)
+    if not all(f.init and f.compare for f in fields):
+        return False
     for name in ("__init__", "__eq__"):
+        writer = next(base for base in cls.__mro__ if name in vars(base))
+        if not dataclasses.is_dataclass(writer) or len(dataclasses.fields(writer)) != len(fields):
+            return False  # inherited: it knows of fewer
         made = getattr(cls, name)
         if getattr(getattr(made, "__code__", None), "co_filename", "") != "<string>" and not hasattr(
             made, "__wrapped__"

@@ -8,7 +8,8 @@ one that is removed stays where it is and is marked absent.
 
 The index is chunks of as many slots, each probed linearly by itself. It grows by linear hashing: the next chunk in
 order is split in two, so that to grow takes no longer the larger it is. With m the greatest power of two that is not
-more than the number of chunks n, a hash belongs to its chunk of 2 m if that is there, else to its chunk of m.
+more than the number of chunks n, a hash belongs to its chunk of 2 m if that is there, else to its chunk of m. Which
+slot and chunk it names depends on a secret of the store: nobody can choose keys that meet in one chunk, and fill it.
 
 The meta word is the hash of the key without its highest bit, which is set while the entry is present.
 """
@@ -93,10 +94,11 @@ KEY: Final = 112  # words of the key
 CHUNKS: Final = 120  # of the index
 LOW: Final = 128  # the greatest power of two that is not more, - 1
 NUMBERS: Final = 136  # the bits of the index that are numbers of entries
-STORE_WORDS: Final = 18
+SECRET: Final = 144  # an odd number that nobody outside knows
+STORE_WORDS: Final = 19
 
 CHUNK: Final = 1 << 15  # slots of a chunk, of an index that has several
-CHUNK_SHIFT: Final = 25  # the bits of a hash that name it; those that name the slot are below, tags above
+CHUNK_SHIFT, SLOT_SHIFT = 48, 33  # the bits that name a chunk and a slot, of the hash times the secret
 
 PRESENT: Final = -(1 << 63)
 HASH: Final = (1 << 63) - 1

@@ -21,7 +21,7 @@ from anabranch.kernels.native.source import Source
 from anabranch.kernels.native.statements import Statements, variable_types
 from anabranch.lang.types import NONE, Type, thaw
 
-SEARCH = "index, mask, chunks, low, numbers"  # what a search needs to know of an index
+SEARCH = "index, mask, chunks, low, numbers, secret"  # what a search needs to know of an index
 HEAD = """\
 from numba import njit
 
@@ -168,7 +168,7 @@ def _write_finder(name: str, shape: Shape) -> str:
             out.line(f"at = entries + {shape.size} * hint")
             with out.block(f"if {_same(out, shape, stored, key)}:"):
                 out.line("return hint")
-        out.line("slot, wanted = slot_of(hashed, mask, chunks, low), tag_of(hashed, numbers)")
+        out.line("slot, wanted = slot_of(hashed, mask, chunks, low, secret), tag_of(hashed, numbers)")
         with out.block("while True:"):
             out.line("word = load_32(index + 4 * slot)")
             with out.block("if word < 0:"):

@@ -8,13 +8,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from anabranch.kernels.native.memory import CHUNKS, ENTRIES, INDEX, INPUTS, LOW, MASK, NUMBERS, OUTPUTS, STORES
+from anabranch.kernels.native.memory import CHUNKS, ENTRIES, INDEX, INPUTS, LOW, MASK, NUMBERS, OUTPUTS, SECRET, STORES
 from anabranch.kernels.native.shapes import Shape
 
 INSTANCE = "n0"  # the address of the instance at hand, where a kernel works at one
 ARGS = ", *once"  # stands in a text for the variables until all are known
 LINES = "    # once"  # the same for the lines that read them
-FIELDS = {"index": INDEX, "mask": MASK, "chunks": CHUNKS, "low": LOW, "numbers": NUMBERS, "entries": ENTRIES}
+FIELDS = {
+    "index": INDEX,
+    "mask": MASK,
+    "chunks": CHUNKS,
+    "low": LOW,
+    "numbers": NUMBERS,
+    "secret": SECRET,
+    "entries": ENTRIES,
+}
 ALONE, AT_HOME = "load(load(c + 40))", "load(load(c + 40) + 8 * load(c + 120))"
 
 
@@ -29,12 +37,13 @@ class Where:
     chunks: str
     low: str
     numbers: str
+    secret: str
     entries: str
 
     @property
     def search(self) -> str:
         """The index, as a search takes it."""
-        return f"{self.index}, {self.mask}, {self.chunks}, {self.low}, {self.numbers}"
+        return f"{self.index}, {self.mask}, {self.chunks}, {self.low}, {self.numbers}, {self.secret}"
 
     def entry(self, shape: Shape, number: str) -> str:
         """The address of an entry."""

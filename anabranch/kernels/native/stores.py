@@ -8,6 +8,7 @@ Laws: entries keep their numbers as long as anything is in the log; `nbytes` is 
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable
 from ctypes import memmove
 from typing import Any
@@ -48,6 +49,7 @@ class Store:
         self._heap: list[Words] = []
         self._heap_bytes = 0
         self._held = 0
+        self._set(m.SECRET, secrets.randbits(62) | 1)
         self._set(m.SIZE, shape.size)
         self._set(m.VALUE, shape.offset)
         self._set(m.WIDTH, shape.width)

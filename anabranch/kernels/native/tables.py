@@ -44,7 +44,9 @@ from anabranch.kernels.native.memory import (
     REASON,
     SCRATCH,
     SCRATCH_END,
+    SECRET,
     SIZE,
+    SLOT_SHIFT,
     STORES,
     TEXTS,
     USED,
@@ -69,10 +71,10 @@ from anabranch.kernels.native.words import (
     shift_right,
     store,
     store_32,
+    wrap_multiply,
 )
 
 TAG_BITS = (1 << 31) - 1
-SLOT_SHIFT = 10  # the low bits of a hash name the bucket, so all keys of an instance may have some of them in common
 
 
 @inlined
@@ -118,17 +120,12 @@ def tag_of(hashed: int, numbers: int) -> int:
 
 
 @inlined
-def chunk_of(hashed: int, chunks: int, low: int) -> int:
-    """The first slot of the chunk where a hash belongs. Without a branch: nobody could guess which way it goes."""
-    number = shift_right(hashed, CHUNK_SHIFT) & (2 * low + 1)
+def slot_of(hashed: int, mask: int, chunks: int, low: int, secret: int) -> int:
+    """The slot at which a search begins. Without a branch: nobody could guess which way it goes."""
+    mixed = wrap_multiply(hashed & HASH, secret)
+    number = shift_right(mixed, CHUNK_SHIFT) & (2 * low + 1)
     is_beyond = (chunks - 1 - number) >> 63  # -1 if it is
-    return (number - (is_beyond & (low + 1))) * CHUNK
-
-
-@inlined
-def slot_of(hashed: int, mask: int, chunks: int, low: int) -> int:
-    """The slot at which a search begins."""
-    return chunk_of(hashed, chunks, low) + (shift_right(hashed, SLOT_SHIFT) & mask)
+    return (number - (is_beyond & (low + 1))) * CHUNK + (shift_right(mixed, SLOT_SHIFT) & mask)
 
 
 @inlined
@@ -141,7 +138,8 @@ def find_words(hdr: int, hashed: int, key: int) -> int:
     """The entry of a key given as words in memory, -1 - slot if there is none."""
     mask, index, entries, size = load(hdr + MASK), load(hdr + INDEX), load(hdr + ENTRIES), load(hdr + SIZE)
     words, texts, numbers = load(hdr + KEY), load(hdr + TEXTS), load(hdr + NUMBERS)
-    slot, wanted = slot_of(hashed, mask, load(hdr + CHUNKS), load(hdr + LOW)), tag_of(hashed, numbers)
+    slot = slot_of(hashed, mask, load(hdr + CHUNKS), load(hdr + LOW), load(hdr + SECRET))
+    wanted = tag_of(hashed, numbers)
     while True:
         word = load_32(index + 4 * slot)
         if word < 0:
@@ -326,7 +324,7 @@ def roll_back(context: int, instance: int, mark: int) -> None:
 def _enter(hdr: int, index: int, word: int, hashed: int) -> None:
     """Let the next free slot for a hash hold this number."""
     mask = load(hdr + MASK)
-    slot = slot_of(hashed, mask, load(hdr + CHUNKS), load(hdr + LOW))
+    slot = slot_of(hashed, mask, load(hdr + CHUNKS), load(hdr + LOW), load(hdr + SECRET))
     while load_32(index + 4 * slot) >= 0:
         slot = next_slot(slot, mask)
     store_32(index + 4 * slot, word)

@@ -98,6 +98,8 @@ def duration(args: list[Value], names: list[str]) -> Value:
     if any(v.type not in (INT, BOOL) for v in args):
         raise NotInKernels("a timedelta of other than integers")
     by_place = list(UNITS)[: len(args) - len(names)]
+    if len(by_place) + len(names) != len(args) or not set(names) <= set(UNITS) - set(by_place):
+        raise NotInKernels("a timedelta of arguments that it has not, or has twice")
     found = "0"
     for name, value in zip([*by_place, *names], args, strict=True):
         found = f"add({found}, multiply({as_int(value)}, {UNITS[name]}))"
