@@ -2,8 +2,8 @@
 
 A line is five words: the address of its cells, how many are not zero, how many there is room for, the lowest index and
 whether it is dense. A sparse line has pairs (index, value) in ascending order; a dense one has the values from the
-lowest index on, zero where there is no cell. A line becomes dense where that takes no more memory, and sparse again
-where it takes more than twice as much.
+lowest index on, zero where there is no cell. A line becomes dense where that takes no more memory, a long one where it
+takes no more than four times as much, and sparse again where it takes more than twice that.
 
 Laws: no cell of a sparse line is zero; cells ascend by index; `set_cell` logs what it changes; the store counts as live
 the lines that have cells.
@@ -47,6 +47,7 @@ from anabranch.kernels.native.words import (
 
 CELLS, COUNT, ROOM, LOW, DENSE = 0, 8, 16, 24, 32
 LINE_WORDS = 5
+LONG = 64  # cells of a line
 LEAST, GREATEST = -(1 << 63), (1 << 63) - 1
 
 
@@ -171,6 +172,15 @@ def _span(low: int, high: int) -> int:
 
 
 @inlined
+def _dense_span(count: int) -> int:
+    """Over how many indices a line of one more cell than this is worth being dense.
+
+    A short one if that takes no more memory; a long one sooner, for there a search takes long, and a new cell longer.
+    """
+    return (2 if count < LONG else 8) * (count + 1)
+
+
+@inlined
 def _make_dense_around(context: int, hdr: int, line: int, first: int, span: int, spare: int, down: bool) -> None:
     """Move the cells to a dense line from `first` on, with spare room where it grows; no index is beyond 64 bits."""
     room = span + spare
@@ -189,8 +199,9 @@ def _make_room(context: int, hdr: int, line: int, index: int) -> None:
         room, low = load(line + ROOM), load(line + LOW)
         first = min(low, index)
         span = _span(first, max(low + room - 1, index))
-        if span <= 4 * (count + 1):
-            spare = min(span // 4 + 8, 4 * (count + 1) - span)
+        most = 2 * _dense_span(count)
+        if span <= most:
+            spare = min(span // 4 + 8, most - span)
             _make_dense_around(context, hdr, line, first, span, spare, index < low)
         else:
             _make_sparse(context, hdr, line, 2 * count + 4)
@@ -199,7 +210,7 @@ def _make_room(context: int, hdr: int, line: int, index: int) -> None:
         cells = load(line + CELLS)
         first = min(load(cells), index)
         span = _span(first, max(load(cells + 16 * (count - 1)), index))
-        if span <= 2 * (count + 1):
+        if span <= _dense_span(count):
             spare = min(span // 4 + 8, 2 * (count + 1))
             _make_dense_around(context, hdr, line, first, span, spare, index == first)
             return
