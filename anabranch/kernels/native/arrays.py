@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from anabranch.kernels.native import memory as m
-from anabranch.kernels.native.driver import log_words_at
+from anabranch.kernels.native.driver import log_word_at
 from anabranch.kernels.native.entries import make_room
 from anabranch.kernels.native.shapes import Shape
 from anabranch.kernels.native.stores import Arena, Store, zeros
@@ -44,13 +44,17 @@ class ArenaLog:
     def _log(self, address: int) -> None:
         while True:
             try:
-                log_words_at(self._context.ctypes.data, self._arena.address, self._store.address, address)
+                log_word_at(self._context.ctypes.data, self._arena.address, self._store.address, address)
                 return
             except Leave:
                 make_room(self._context, [self._arena], {self._store.address: self._store})
 
 
-def _place(part: Any, shape: Shape, store: Store, arena: Arena) -> None:
+# The log of its arena is the journal of a part, whatever journal it is bound to.
+JOURNAL = property(lambda part: part._log, lambda part, journal: None)
+
+
+def _place(part: Any, store: Store, arena: Arena) -> None:
     """Give a part its store and its log."""
     data = part._data
     rows, columns = (*data.shape, 1)[:2]
@@ -68,15 +72,9 @@ class ColumnDense(DenseVector):
 
     def __init__(self, plain: DenseVector, shape: Shape, store: Store, arena: Arena) -> None:
         self._data = plain.to_numpy()
-        _place(self, shape, store, arena)
+        _place(self, store, arena)
 
-    @property
-    def _journal(self) -> Any:
-        return self._log
-
-    @_journal.setter
-    def _journal(self, journal: Any) -> None:
-        """The log of its arena is its journal."""
+    _journal: Any = JOURNAL
 
 
 class ColumnDenseMatrix(DenseMatrix):
@@ -88,12 +86,6 @@ class ColumnDenseMatrix(DenseMatrix):
 
     def __init__(self, plain: DenseMatrix, shape: Shape, store: Store, arena: Arena) -> None:
         self._data = plain.to_numpy()
-        _place(self, shape, store, arena)
+        _place(self, store, arena)
 
-    @property
-    def _journal(self) -> Any:
-        return self._log
-
-    @_journal.setter
-    def _journal(self, journal: Any) -> None:
-        """The log of its arena is its journal."""
+    _journal: Any = JOURNAL

@@ -138,7 +138,7 @@ def put(context: int, instance: int, hdr: int, kind: int, key: int, hashed: int,
 
 
 @native(I, I, I, I)
-def log_words_at(context: int, instance: int, hdr: int, address: int) -> None:
+def log_word_at(context: int, instance: int, hdr: int, address: int) -> None:
     """Remember a word of memory that is about to change."""
     tables.log_word(context, instance, hdr, address)
 
