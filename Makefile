@@ -1,4 +1,5 @@
-# `make demo` and `make test` need nothing but a Python: they build their own environment in $(VENV).
+# `make demo` and `make test` need nothing but a Python: they build their own environment in $(VENV). For the tests on
+# Spark, `make test` also finds or installs a Java (tests/jvm.py).
 #   PYTHON=/path/to/python   the interpreter to build it with (default: the first of $(CANDIDATES) that will do)
 #   VENV=folder              where to build it
 
@@ -14,7 +15,7 @@ SHELL := /bin/sh
 .SHELLFLAGS := -eu -c
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test check lint types imports tests format soak golden clean
+.PHONY: help demo test check lint types imports tests jvm format soak golden clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -36,8 +37,12 @@ types: $(VENV)/.stamp-dev ## types: mypy strict
 imports: $(VENV)/.stamp-dev ## layers: what may import what
 	$(BIN)/lint-imports
 
-tests: $(VENV)/.stamp-dev ## tests, and the examples of docstrings, README and docs
-	$(BIN)/pytest -n auto -q
+tests: $(VENV)/.stamp-dev jvm ## tests, and the examples of docstrings, README and docs
+	$(BIN)/pytest -n auto -q --ignore=tests/spark
+	$(BIN)/pytest -q tests/spark
+
+jvm: $(VENV)/.stamp-dev ## find the Java that Spark's tests run on; where there is none, install one
+	@$(BIN)/python -m tests.jvm --install
 
 format: $(VENV)/.stamp-dev ## rewrite the sources in the project's style
 	$(BIN)/ruff check --fix .
@@ -45,7 +50,7 @@ format: $(VENV)/.stamp-dev ## rewrite the sources in the project's style
 
 soak: $(VENV)/.stamp-dev ## many more random programs, simulated stories, minutes of load; writes docs/soak.md
 	$(BIN)/python -m tests.soak $(SOAK) --report docs/soak.md
-	$(BIN)/pytest -n auto -q --hypothesis-profile=soak
+	$(BIN)/pytest -n auto -q --ignore=tests/spark --hypothesis-profile=soak
 
 golden: $(VENV)/.stamp-dev ## rewrite the golden files; read the diff before you commit it
 	$(BIN)/pytest -q $(GOLDEN) --update-golden

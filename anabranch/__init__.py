@@ -53,17 +53,19 @@ from anabranch.lang import (
     stale,
     writes,
 )
+from anabranch.lang.release import VERSION
 
 if TYPE_CHECKING:
     from anabranch.checking import check as check
     from anabranch.compiler import compile as compile
+    from anabranch.drivers.callers import StateLost as StateLost
     from anabranch.drivers.callers import Stopped as Stopped
     from anabranch.engines.embedded import run as run
     from anabranch.frontend.diagnostics import CompileError as CompileError
     from anabranch.frontend.diagnostics import Diagnostic as Diagnostic
     from anabranch.graph.nodes import Graph as Graph
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "BadInput", "DenseMatrix", "DenseVector", "Feed", "FrozenError", "InputOverflow", "Matrix", "Partial",
@@ -77,6 +79,7 @@ _LAZY: dict[str, str] = {
     "CompileError": "anabranch.frontend.diagnostics",
     "Diagnostic": "anabranch.frontend.diagnostics",
     "Graph": "anabranch.graph.nodes",
+    "StateLost": "anabranch.drivers.callers",
     "Stopped": "anabranch.drivers.callers",
     "check": "anabranch.checking",
     "compile": "anabranch.compiler",

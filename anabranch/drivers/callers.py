@@ -12,6 +12,10 @@ class Stopped(RuntimeError):
     """The app has been stopped, or its engine has broken: it takes no more requests."""
 
 
+class StateLost(RuntimeError):
+    """A worker is gone, and with it the state it held: the run has ended, and nothing of it can be had back."""
+
+
 @dataclass(slots=True)
 class Waiter:
     """A caller that waits for its request of so many rows."""

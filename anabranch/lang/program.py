@@ -41,7 +41,7 @@ class ProgramType(type):
 
         def __call__(cls, *args, **kwargs):
             program = super().__call__(*args, **kwargs)
-            _seal(program)
+            seal(program)
             return program
 
 
@@ -246,7 +246,7 @@ def _as_config(value: Any) -> Any:
     return value
 
 
-def _seal(program: Program) -> None:
+def seal(program: Program) -> None:
     """`__init__` has ended: freeze the configuration, take the templates."""
     spec = describe(type(program))
     for state in spec.states.values():

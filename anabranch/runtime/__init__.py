@@ -9,6 +9,9 @@ task is the user's, and is given to the machines as code; to name the user's lin
     memory       the state of the instances in one address space, with a journal each
     rows         run one message on its task, and make those that follow
     exchange     what has arrived for which stage, and whether all has
-    worker       an epoch, stage by stage
+    staged       an epoch, stage by stage
+    columnar     the same through kernels
+    fused        requests one after the other, where all state is in one address space
+    worker       which of these is at hand, and what is committed of it
     coordinator  requests to epochs, commit, abort, recovery
 """

@@ -15,11 +15,13 @@ from typing import Any
 
 from anabranch.runtime.backlog import Backlog, Chosen, Waiting
 from anabranch.runtime.messages import (
+    DRIVER,
     NOTHING_YET,
     Begin,
     BeginColumns,
     BeginFused,
     Boxed,
+    Collect,
     Committed,
     CoordinatorCommand,
     CoordinatorEvent,
@@ -48,9 +50,9 @@ from anabranch.runtime.messages import (
     Version,
     Withdraw,
     Withdrawn,
+    law,
 )
 from anabranch.runtime.rows import Start
-from anabranch.runtime.worker import law
 
 Commands = list[CoordinatorCommand]
 
@@ -69,6 +71,7 @@ class Epoch:
         self.finished: set[int] = set()
         self.results: dict[int, Any] = {}
         self.boxes: list[Any] = []
+        self.collected: tuple[Outcome, ...] | None = None  # what a collector says of its requests
 
     def outcomes(self) -> tuple[Outcome, ...]:
         if self.columns:
@@ -89,18 +92,21 @@ def _ran(placed: Sequence[Placed], outcomes: Sequence[Outcome], version: Version
 
 
 class Coordinator:
-    def __init__(self, workers: int, backlog: Backlog, starts: Mapping[str, Start]) -> None:
+    def __init__(self, workers: int, backlog: Backlog, starts: Mapping[str, Start], apart: bool = False) -> None:
+        """`apart` if each worker has an address space to itself: then all of them are still to join."""
         self.workers = frozenset(range(workers))
+        self.apart = apart
         self.backlog, self.starts = backlog, starts
         self.committed = NOTHING_YET
         self.latest = NOTHING_YET  # the newest version that any worker was told of
         self.sequence = 0  # of the next row
         self.epoch: Epoch | None = None
         self.running = False  # else the epoch, if there is one, waits to be begun again
-        self.lost: set[int] = set()
+        self.lost: set[int] = set(self.workers) if apart else set()
         self.unsettled: set[int] = set()  # workers that have not yet said that they hold what is committed
         self.leader: int | None = None  # the worker that may be at a fused run, and so at the instances of all others
         self.held: int | None = None
+        self.reserved = NOTHING_YET  # the version of what the client that holds the state may write
 
     @property
     def idle(self) -> bool:
@@ -146,6 +152,7 @@ class Coordinator:
                 return []
             if isinstance(chosen, Hold):
                 self.held = chosen.number
+                self.reserved = self._new_version()
                 return [Grant(chosen.number)]
             self.epoch = Epoch(chosen, self.sequence)
         return self._begin(self.epoch)
@@ -153,7 +160,10 @@ class Coordinator:
     def _begin(self, epoch: Epoch) -> Commands:
         version = self._new_version()
         self.running = True
-        epoch.finished, epoch.results, epoch.boxes = set(), {}, []
+        epoch.finished, epoch.results, epoch.boxes, epoch.collected = set(), {}, [], None
+        if epoch.plan is None and self.apart:
+            collector = DRIVER if any(w.fused for w in epoch.waiting) else version.epoch % len(self.workers)
+            return [ToWorker(collector, Collect(version, self.committed, epoch.placed))]
         if epoch.plan is None:
             self.leader = version.epoch % len(self.workers)
             return [ToWorker(self.leader, BeginFused(version, self.committed, epoch.placed))]
@@ -184,11 +194,14 @@ class Coordinator:
 
     def _finished(self, event: Finished | FinishedFused) -> Commands:
         epoch = self.epoch
-        if epoch is None or not self._is_current(event.version) or event.worker in epoch.finished:
+        if epoch is None or not self._is_current(event.version):
+            return []
+        if isinstance(event, FinishedFused):
+            epoch.collected = event.outcomes
+            return self._commit(epoch, event.outcomes) if not self.apart or epoch.finished == self.workers else []
+        if event.worker in epoch.finished:
             return []
         epoch.finished.add(event.worker)
-        if isinstance(event, FinishedFused):
-            return self._commit(epoch, event.outcomes)
         epoch.boxes += event.boxes
         for sequence, result in event.results:
             if sequence in epoch.results:
@@ -196,7 +209,9 @@ class Coordinator:
             epoch.results[sequence] = result
         if epoch.finished < self.workers:
             return []
-        return self._commit(epoch, epoch.outcomes())
+        if epoch.plan is not None:
+            return self._commit(epoch, epoch.outcomes())
+        return self._commit(epoch, epoch.collected) if epoch.collected is not None else []
 
     def _commit(self, epoch: Epoch, outcomes: tuple[Outcome, ...]) -> Commands:
         self.committed, self.sequence = self.latest, epoch.end
@@ -237,7 +252,8 @@ class Coordinator:
         self._new_version()
         if self.leader in self.lost:
             self.leader = None
-        return self._ask_to_settle() or self._advance()
+        stopped = [ToWorker(DRIVER, Settle(self.committed, self.latest))] if self.apart else []
+        return [*stopped, *(self._ask_to_settle() or self._advance())]
 
     def _ask_to_settle(self) -> Commands:
         """The leader of a fused run first: until it has stopped it may write to what the others would settle."""
@@ -271,7 +287,7 @@ class Coordinator:
         self.held = None
         if not wrote:
             return self._advance()
-        self.committed = self.latest = Version(self.committed.epoch + 1, 0)
+        self.committed, self.latest = self.reserved, max(self.latest, self.reserved)
         return [Committed(self.committed, (), 0), *self._advance()]
 
     def validate(self) -> None:

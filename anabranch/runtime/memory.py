@@ -6,7 +6,7 @@ Laws: writes of an open version can be taken back until it is settled; after `se
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from anabranch.graph.nodes import Graph
@@ -39,17 +39,20 @@ class Memory:
     of it, is in flat memory has an arena.
     """
 
-    def __init__(self, graph: Graph, program: Program, routing: Routing) -> None:
+    def __init__(self, graph: Graph, program: Program | None, routing: Routing) -> None:
+        """With the states of a program, or with nothing in any instance."""
         self.graph, self.routing = graph, routing
-        self.owner = routing.owner
-        self.parts = start(graph, program, routing.instances, routing.owner)
+        self.owner: Callable[[Any], int] = routing.owner
+        self.parts: dict[str, list[Any]] = {s.name: [None] * routing.instances for s in graph.states}
         self.of_instance: list[dict[str, Any]] = [{} for _ in range(routing.instances)]
         self.journals = [Journal() for _ in range(routing.instances)]
         self.arenas: list[Arena | None] = [None] * routing.instances
         self._open: list[Version | None] = [None] * routing.instances  # being written
         self._at: list[Version | None] = [None] * routing.instances  # what is below the journal
-        for i in range(routing.instances):
-            self.put(i, {name: parts[i] for name, parts in self.parts.items()}, NOTHING_YET)
+        if program is not None:
+            spread = start(graph, program, routing.instances, routing.owner)
+            for i in range(routing.instances):
+                self.put(i, {name: parts[i] for name, parts in spread.items()}, NOTHING_YET)
 
     def put(self, instance: int, content: dict[str, Any], version: Version) -> None:
         """Let an instance hold this content, whatever it held."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from anabranch.runtime.plan import Plan
+from anabranch.state.collected import Want
 
 
 class Version(NamedTuple):
@@ -22,6 +23,7 @@ class Version(NamedTuple):
 
 
 NOTHING_YET = Version(0, 0)
+DRIVER = -1  # the machine beside the coordinator, which hosts no instance
 
 
 class Row(NamedTuple):
@@ -177,6 +179,15 @@ class BeginFused:
 
 
 @dataclass(frozen=True, slots=True)
+class Collect:
+    """Run these requests one after the other, on top of `committed`, on copies of what others hold."""
+
+    version: Version
+    committed: Version
+    placed: tuple[Placed, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Settle:
     """Hold exactly what `committed` left, and begin nothing up to `latest`. Undo, redo and recovery are this one."""
 
@@ -209,6 +220,37 @@ class End:
     source: int
     stage: int
     parcels: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """A collector asks for what its requests have touched, as `committed` left it; `round` counts its questions."""
+
+    version: Version
+    committed: Version
+    collector: int
+    round: int
+    wants: tuple[Want, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """The answer."""
+
+    version: Version
+    collector: int
+    worker: int
+    round: int
+    found: tuple[tuple[Want, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """What collected requests have changed, by instance, on top of `committed`: the worker's part of the epoch."""
+
+    version: Version
+    committed: Version
+    effects: tuple[tuple[int, tuple[Any, ...]], ...]
 
 
 # -- from workers to the coordinator ----------------------------------------------------------------------------
@@ -263,7 +305,7 @@ class Loaded:
 @dataclass(frozen=True, slots=True)
 class ToWorker:
     worker: int
-    message: Begin | BeginColumns | BeginFused | Settle | Rows | End
+    message: Begin | BeginColumns | BeginFused | Collect | Settle | Rows | End | Fetch | Entries | Apply
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,10 +356,15 @@ class Grant:
 CoordinatorEvent = (
     Submit | Withdraw | Hold | Release | Lost | Joined | Stalled | Finished | FinishedFused | Failed | Settled
 )
-WorkerEvent = Begin | BeginColumns | BeginFused | Settle | Rows | End | Loaded
+WorkerEvent = Begin | BeginColumns | BeginFused | Collect | Settle | Rows | End | Fetch | Entries | Apply | Loaded
 CoordinatorCommand = ToWorker | Committed | Reply | Withdrawn | Grant
 WorkerCommand = ToWorker | ToCoordinator | Again | Load
 
 
 class IllegalTransition(AssertionError):
     """A machine was told something that cannot happen where it is: a mistake of ours, told with its story."""
+
+
+def law(holds: bool, machine: object, text: str) -> None:
+    if not holds:
+        raise IllegalTransition(f"{text}: {machine!r}")

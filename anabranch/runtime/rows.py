@@ -15,7 +15,6 @@ from anabranch.graph.nodes import Dispatch, Entry, Flow, Graph, Task, Where
 from anabranch.kernels.values import DONE, UNSET, copier
 from anabranch.lang.entry import checked_result
 from anabranch.lang.spec import EntrySpec
-from anabranch.runtime.memory import Memory
 from anabranch.runtime.messages import IllegalTransition, Placed, Row
 from anabranch.runtime.plan import Plan, make_plan
 from anabranch.runtime.routing import Routing
@@ -28,6 +27,19 @@ class Code(Protocol):
     def whole(self, name: str) -> Callable[..., Any]: ...
     def start_key(self, entry: str) -> Callable[..., Any]: ...
     def place(self, entry: str, error: BaseException) -> tuple[str, int]: ...
+
+
+class Held(Protocol):
+    """The states of all instances, or copies of them, as far as they are here; see `anabranch.runtime.memory`."""
+
+    routing: Routing
+    parts: dict[str, list[Any]]
+    of_instance: list[dict[str, Any]]
+
+    @property
+    def owner(self) -> Callable[[Any], int]: ...
+    def mark(self) -> Any: ...
+    def rollback(self, marks: Any) -> None: ...
 
 
 class Batch(Protocol):
@@ -100,19 +112,20 @@ class Start:
 
 
 class Runner:
-    """Runs rows on the instances of one address space."""
+    """Runs rows on the instances that are at hand."""
 
     def __init__(
         self,
         graph: Graph,
         code: Code,
-        memory: Memory,
+        memory: Held,
         specs: dict[str, EntrySpec],
         kernels: Kernels | None = None,
     ) -> None:
         self.graph, self.code, self.memory, self.routing = graph, code, memory, memory.routing
         self._kernels = kernels
         self.specs = specs
+        self.states = {s.name: s for s in graph.states}
         self.entries = {e.name: e for e in graph.entries}
         self.starts = {e.name: Start(graph, e, code, self.routing) for e in graph.entries}
         self._tasks = {t.name: t for t in graph.tasks}
@@ -121,6 +134,10 @@ class Runner:
         writers = {t.entry for t in graph.tasks if t.writes}
         self.readers = frozenset(e.name for e in graph.entries if e.name not in writers)
         self._plans: dict[str, Plan] = {}
+
+    def elsewhere(self, memory: Held) -> Runner:
+        """The same on other memory, without kernels."""
+        return Runner(self.graph, self.code, memory, self.specs)
 
     # -- one row in a stage -------------------------------------------------------------------------------------
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import anabranch as ab
+from anabranch.drivers.nursery import Nursery
+from anabranch.drivers.processes import Processes
 from anabranch.engines.embedded import App
 from anabranch.engines.sequential import SequentialApp
 from anabranch.lang.spec import describe
@@ -67,12 +70,26 @@ def compiled(program: ab.Program, workers: int) -> Running:
     return Running(program, app, lambda name: getattr(app.state, name).copy(), app.stop, threads=4)
 
 
+@cache
+def nursery() -> Nursery:
+    """One for all tests of this process: it takes a second to start."""
+    found = Nursery()
+    atexit.register(found.close)
+    return found
+
+
+def processes(program: ab.Program, workers: int) -> Running:
+    app = App(program, workers, hosts=Processes(workers, nursery()))
+    return Running(program, app, lambda name: getattr(app.state, name).copy(), app.stop, threads=4)
+
+
 ENGINES: dict[str, Engine] = {
     "plain": plain,
     "sequential": sequential,
     **{f"embedded-{n}": partial(embedded, workers=n) for n in (1, 2, 3)},
     "staged-2": staged,
     **{f"compiled-{n}": partial(compiled, workers=n) for n in (1, 2)},
+    "processes-2": partial(processes, workers=2),
 }
 
 

@@ -23,8 +23,8 @@ class Admitted:
     def __init__(self, app: App) -> None:
         self.now = self.most = self.count = 0
         self.requests: dict[int, int] = {}
-        self._handle = app._coordinator.handle
-        app._coordinator.handle = self.handle  # type: ignore[method-assign]
+        self._handle = app._engine.coordinator.handle
+        app._engine.coordinator.handle = self.handle  # type: ignore[method-assign]
 
     def handle(self, event: Any) -> Any:
         if isinstance(event, Submit):
@@ -73,7 +73,7 @@ def test_no_more_is_admitted_than_the_gate_lets_in(inline: int) -> None:
         together(*[call(user) for user in range(8)])
         assert admitted.now == 0 and admitted.most <= 100
         assert dict(app.state.wallet.items()) == dict.fromkeys(range(8), 800)
-        assert app._driver._rows == 0
+        assert app._engine.driver.desk.rows == 0
 
 
 def test_a_request_larger_than_the_gate_goes_alone() -> None:
@@ -90,7 +90,7 @@ def test_failures_give_their_room_back() -> None:
         for _i in range(5):
             with pytest.raises(ValueError, match="negative"):
                 app.pay_in.many({"user": [1] * 10, "n": [-1] * 10})
-        assert app._driver._rows == 0
+        assert app._engine.driver.desk.rows == 0
         assert app.pay_in.many({"user": [1] * 10, "n": [1] * 10}) == {"result": list(range(1, 11))}
 
 
@@ -101,7 +101,7 @@ def test_a_large_request_does_not_starve_behind_small_ones(size: int) -> None:
         big_is_in = threading.Event()
         passed = [0] * 8
         began: list[int] = []
-        wait_for_room = app._driver._wait_for_room
+        wait_for_room = app._engine.driver.desk.wait_for_room
 
         def overtaken() -> int:
             return admitted.count - began[0] if began else 0
@@ -129,7 +129,7 @@ def test_a_large_request_does_not_starve_behind_small_ones(size: int) -> None:
             big_is_in.set()
 
         waited: list[int] = []
-        app._driver._wait_for_room = counted  # type: ignore[method-assign]
+        app._engine.driver.desk.wait_for_room = counted  # type: ignore[method-assign]
         together(big, *[small(i) for i in range(8)])
         assert waited[0] <= len(passed), f"{waited[0]} small requests overtook a large one"
 
@@ -149,8 +149,10 @@ def test_those_who_wait_at_the_gate_are_told_when_the_app_stops() -> None:
         threads = [threading.Thread(target=call, daemon=True) for _ in range(4)]
         for thread in threads:
             thread.start()
-        wait_until(lambda: len(app._driver._line) == 3 and app._coordinator.running, "they do not arrive")
-        threads.append(threading.Thread(target=app._driver.stop, args=(TIMEOUT,), daemon=True))
+        wait_until(
+            lambda: len(app._engine.driver.desk.line) == 3 and app._engine.coordinator.running, "they do not arrive"
+        )
+        threads.append(threading.Thread(target=app._engine.driver.stop, args=(TIMEOUT,), daemon=True))
         threads[-1].start()
         wait_until(lambda: len(outcomes) == 3, "they are not told")
         assert outcomes == ["the app has been stopped: start another with ab.run(...)"] * 3

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import anabranch as ab
-from anabranch.drivers import threads as driver
+from anabranch.drivers import desk
 from anabranch.drivers.callers import Gate, Stopped
 from anabranch.engines.embedded import App
 from anabranch.runtime.backlog import Limits
@@ -124,17 +124,17 @@ def test_a_stop_that_loses_patience_takes_back_what_runs(monkeypatch: pytest.Mon
     with closed_door() as door:
         caller, told = at_the_door(app, door, 3000, door.open)
         with monkeypatch.context() as patch:
-            patch.setattr(driver, "perf_counter", itertools.count(step=TIMEOUT).__next__)
-            app._driver.stop(TIMEOUT)
+            patch.setattr(desk, "perf_counter", itertools.count(step=TIMEOUT).__next__)
+            app._engine.driver.stop(TIMEOUT)
         caller.join(TIMEOUT)
     assert isinstance(told[0], Stopped) and "nothing of it has taken effect" in str(told[0])
-    assert not any(t.is_alive() for t in app._driver._threads)
+    assert not any(t.is_alive() for t in app._engine.driver.threads)
     assert len(door.reached) <= 2 * Pace().slice
 
 
 def test_a_stop_that_is_interrupted_still_ends_and_another_one_does_no_harm() -> None:
     def press() -> None:
-        wait_until(lambda: app._driver.closed, "the stop does not begin")
+        wait_until(lambda: app._engine.driver.closed, "the stop does not begin")
         signal.raise_signal(signal.SIGINT)
 
     app = App(House(), 2)
@@ -142,10 +142,10 @@ def test_a_stop_that_is_interrupted_still_ends_and_another_one_does_no_harm() ->
         caller, told = at_the_door(app, door, 2000, lambda: None)
         threading.Thread(target=press, daemon=True).start()
         with pytest.raises(KeyboardInterrupt):
-            app._driver.stop(TIMEOUT)
+            app._engine.driver.stop(TIMEOUT)
         door.open()
-        app._driver.stop(TIMEOUT)
-        assert not any(t.is_alive() for t in app._driver._threads)
+        app._engine.driver.stop(TIMEOUT)
+        assert not any(t.is_alive() for t in app._engine.driver.threads)
         caller.join(TIMEOUT)
     assert isinstance(told[0], Stopped)
 
@@ -234,7 +234,7 @@ def test_a_failing_call_leaves_no_cycle_and_a_batch_no_results(app: App) -> None
     finally:
         gc.enable()
     app.put.many({"k": list(range(1000))})
-    assert all(worker.job is None for worker in app._driver._workers)
+    assert all(worker.job is None for worker in (h.worker for h in app._engine.driver.hosts))
 
 
 @pytest.mark.parametrize("name", ["call", "batch", "state", "load", "stop"])
@@ -255,10 +255,10 @@ def test_an_interrupt_at_any_line_of_ours_leaves_the_app_whole(name: str, caplog
         came += interrupted
         if name == "stop":
             app.stop()
-            assert not any(t.is_alive() for t in app._driver._threads)
+            assert not any(t.is_alive() for t in app._engine.driver.threads)
         else:
             assert aside(lambda app=app: app.put(5)) == 5  # type: ignore[misc]
-            assert not app._driver._rows and not app._driver._waiters
+            assert not app._engine.driver.desk.rows and not app._engine.driver.desk.waiters
             app.stop()
         if lines < at:
             break

@@ -30,10 +30,10 @@ class Calls:
         self.outcomes: list[Any] = []
         self.threads = [threading.Thread(target=self._call, args=(f,), daemon=True) for f in functions]
         self.threads[0].start()
-        wait_until(lambda: app._coordinator.running, "the first call does not begin")
+        wait_until(lambda: app._engine.coordinator.running, "the first call does not begin")
         for thread in self.threads[1:]:
             thread.start()
-        wait_until(lambda: len(app._driver._waiters) == len(functions), "a call does not arrive")
+        wait_until(lambda: len(app._engine.driver.desk.waiters) == len(functions), "a call does not arrive")
 
     def _call(self, function: Callable[[], Any]) -> None:
         try:
@@ -50,17 +50,17 @@ class Calls:
 
 
 def join_workers(app: App) -> None:
-    for thread in app._driver._threads:
+    for thread in app._engine.driver.threads:
         thread.join(TIMEOUT)
-    assert not any(t.is_alive() for t in app._driver._threads)
+    assert not any(t.is_alive() for t in app._engine.driver.threads)
 
 
 def test_stop_waits_for_what_runs(door: Door) -> None:
     app = App(House(), 2)
     calls = Calls(app, lambda: app.enter.many(door.rows(100)), lambda: app.visit(1))
-    stop = threading.Thread(target=app._driver.stop, args=(TIMEOUT,), daemon=True)
+    stop = threading.Thread(target=app._engine.driver.stop, args=(TIMEOUT,), daemon=True)
     stop.start()
-    wait_until(lambda: app._driver.closed, "the stop does not begin")
+    wait_until(lambda: app._engine.driver.closed, "the stop does not begin")
     assert not calls.outcomes
     door.open()
     assert not any(isinstance(outcome, BaseException) for outcome in calls.all())
@@ -77,7 +77,7 @@ def test_a_stop_without_patience_tells_those_who_wait(door: Door, size: int) -> 
     wait_until(lambda: len(door.reached) == 2, "a worker does not begin")
     start = time.monotonic()
     with pytest.raises(Stopped, match="is still in user code"):
-        app._driver.stop(patience=0.2)
+        app._engine.driver.stop(patience=0.2)
     assert time.monotonic() - start < TIMEOUT / 2
     outcomes = calls.all()
     assert all(isinstance(outcome, Stopped) for outcome in outcomes), outcomes
@@ -91,7 +91,7 @@ def test_a_stop_during_an_endless_row_says_where(door: Door) -> None:
     calls = Calls(app, lambda: app.enter.many(door.rows(100)))
     wait_until(lambda: len(door.reached) == 2, "a worker does not begin")
     with pytest.raises(Stopped, match=r"anabranch-worker-\d is still in user code at .*doors.py:\d+ after 0.1 s"):
-        app._driver.stop(patience=0.1)
+        app._engine.driver.stop(patience=0.1)
     assert [type(outcome) for outcome in calls.all()] == [Stopped]
     with pytest.raises(Stopped, match="the app has been stopped"):
         app.visit(1)
@@ -112,11 +112,11 @@ def test_an_engine_that_breaks_tells_everybody(door: Door, where: str, caplog: p
     wait_until(lambda: len(door.reached) == 2, "a worker does not begin")
     match where:
         case "worker":
-            app._driver._workers[1].handle = fail
+            app._engine.driver.hosts[1].worker.handle = fail
         case "coordinator":
-            app._coordinator._finished = fail
+            app._engine.coordinator._finished = fail
         case "commit":
-            app._driver._committed = fail
+            app._engine.driver.desk.committed = fail
     with caplog.at_level(logging.CRITICAL):
         door.open()
         outcomes = slow.all()
@@ -128,8 +128,8 @@ def test_an_engine_that_breaks_tells_everybody(door: Door, where: str, caplog: p
         app.visit(1)
     with pytest.raises(Stopped, match="the engine has broken"):
         app.state.visits[1]
-    app._driver.stop(TIMEOUT)
-    assert not any(t.is_alive() for t in app._driver._threads)
+    app._engine.driver.stop(TIMEOUT)
+    assert not any(t.is_alive() for t in app._engine.driver.threads)
 
 
 def test_an_engine_that_breaks_on_the_callers_thread(caplog: pytest.LogCaptureFixture) -> None:
@@ -138,10 +138,10 @@ def test_an_engine_that_breaks_on_the_callers_thread(caplog: pytest.LogCaptureFi
 
     app = App(Shop(), 2)
     app.pay_in(1, 1)
-    app._driver._committed = fail
+    app._engine.driver.desk.committed = fail
     with caplog.at_level(logging.CRITICAL), pytest.raises(AssertionError, match="ours"):
         app.pay_in(1, 1)
     with pytest.raises(Stopped, match="the engine has broken"):
         app.pay_in(1, 1)
     app.stop()
-    assert not any(t.is_alive() for t in app._driver._threads)
+    assert not any(t.is_alive() for t in app._engine.driver.threads)

@@ -26,9 +26,11 @@ def run_tier(
     """What the app gives, and how many of its entries have a kernel."""
     gate = Gate(inline_rows=rng.choice((0, 64)))
     with App(program(), workers, True, rng.choice(WAYS), gate, graph, tier) as app:
-        fast = sum(app._tiers.is_fast(e.name) for e in graph.entries)
+        fast = sum(app._engine.tiers.is_fast(e.name) for e in graph.entries)
         if tier == "compiled":
-            assert fast == sum(app._tiers.fallback(e.name) is None for e in graph.entries), "numba refused a kernel"
+            assert fast == sum(app._engine.tiers.fallback(e.name) is None for e in graph.entries), (
+                "numba refused a kernel"
+            )
         return run_app(app, program, graph, requests, workers), fast
 
 

@@ -57,15 +57,16 @@ class Case:
     faults: Faults
     pace: Pace
     rng: Random = field(repr=False)
+    apart: bool = False  # has each worker an address space to itself?
 
 
 @contextmanager
 def make_case(seed: int) -> Iterator[Case]:
-    rng = Random(seed)
+    rng, apart = Random(seed), seed % 2 == 1
     if rng.random() < 0.6:
         path = rng.choice(travelling() if rng.random() < 0.7 else good())
         program, graph = _corpus(path)
-        yield _case(rng, path.stem, program, graph, path.stem in GROUPING, _random_requests(rng, program))
+        yield _case(rng, path.stem, program, graph, path.stem in GROUPING, _random_requests(rng, program), apart)
         return
     number = rng.randrange(1_000_000)
     generated = generate_seed(number)
@@ -75,7 +76,7 @@ def make_case(seed: int) -> Iterator[Case]:
             for r in generate_requests(SeededChoices(f"inputs of {number}"), generated, 24)
         ]
         grouping = "grouping-sensitive" in generated.features
-        yield _case(rng, f"generated {number}", program, ab.compile(program), grouping, requests)
+        yield _case(rng, f"generated {number}", program, ab.compile(program), grouping, requests, apart)
 
 
 @cache
@@ -103,6 +104,7 @@ def _case(
     graph: ab.Graph,
     grouping: bool,
     requests: list[tuple[str, Rows]],
+    apart: bool,
 ) -> Case:
     clients: list[list[tuple[str, Rows]]] = [[] for _ in range(rng.randint(1, 6))]
     for request in requests:
@@ -118,6 +120,7 @@ def _case(
         _faults(rng),
         _pace(rng),
         rng,
+        apart,
     )
 
 

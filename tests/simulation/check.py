@@ -74,7 +74,7 @@ def _check_oracle(world: World) -> None:
         oracle.sequence = ran.sequence
         assert_same(told(asked.outcome), _answer_of(oracle, ran), f"request {ran.request.number} ({ran.request.entry})")
     _check_looks([look for look in looks if look.ran == len(world.ran)], oracle)
-    _check_state(world.memory.of_instance, oracle, "at the end")
+    _check_state(world._at_rest(world.coordinator.committed), oracle, "at the end")
 
 
 def _check_looks(looks: list[Look], oracle: SequentialApp) -> None:

@@ -12,13 +12,16 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from anabranch.drivers.wire import Wire
 from anabranch.kernels import PythonCode
 from anabranch.lang.marks import copy_state
 from anabranch.lang.spec import describe
 from anabranch.runtime.backlog import Backlog
+from anabranch.runtime.collecting import Copies
 from anabranch.runtime.coordinator import Coordinator
 from anabranch.runtime.memory import Memory
 from anabranch.runtime.messages import (
+    DRIVER,
     NOTHING_YET,
     Again,
     Committed,
@@ -50,7 +53,7 @@ from anabranch.runtime.worker import Worker
 from tests.simulation.cases import Case, Rows
 
 MOST_STEPS = 8_000
-COORDINATOR = -1
+COORDINATOR = -2
 Content = dict[str, Any]  # of one instance, by state
 
 
@@ -94,14 +97,17 @@ class World:
         case, routing = self.case, self.case.routing
         self.rng, self.faults = case.rng, case.faults
         self.budget = self.faults.budget
-        program = case.program()
-        self.memory = Memory(case.graph, program, routing)
-        code, specs = PythonCode(case.graph, program), dict(describe(case.program).entries)
-        self.runner = Runner(case.graph, code, self.memory, specs)
-        self.workers: list[Worker | None] = [
-            Worker(w, routing.workers, self.runner, case.pace) for w in range(routing.workers)
-        ]
-        self.coordinator = Coordinator(routing.workers, Backlog(case.graph, case.limits), self.runner.starts)
+        self.program = case.program()
+        self.code, self.specs = PythonCode(case.graph, self.program), dict(describe(case.program).entries)
+        self.memory = Memory(case.graph, self.program, routing)  # of all workers, or what they begin with
+        self.runner = Runner(case.graph, self.code, self.memory, self.specs)
+        self.workers: list[Worker | None] = [self._machine(w) for w in range(routing.workers)]
+        self.driver = self._machine(DRIVER)
+        self.wire = Wire(case.graph)
+        self.ghosts: list[tuple[Worker, list[Any]]] = []  # workers given up for lost that go on, and their mail
+        self.coordinator = Coordinator(
+            routing.workers, Backlog(case.graph, case.limits), self.runner.starts, case.apart
+        )
         self.network: dict[tuple[int, int], list[Any]] = {}  # (from, to) -> messages on the way
         self.limbo: list[tuple[int, tuple[int, int], Any]] = []  # steps until a delayed message is on the way again
         self.again: set[int] = set()
@@ -115,7 +121,18 @@ class World:
         self.answered = 0
         self.looks: list[Look] = []
         self.numbers = iter(range(1, 1_000_000))
-        self._save(NOTHING_YET, range(routing.instances))
+        self._save(NOTHING_YET, range(routing.instances), self.memory)
+        if case.apart:
+            self.hosts += [Joined(w) for w in range(routing.workers)]
+
+    def _machine(self, worker: int) -> Worker:
+        """A worker that starts: on the memory that all of them share, or with nothing in its own."""
+        case = self.case
+        if not case.apart:
+            return Worker(worker, case.routing.workers, self.runner, case.pace)
+        runner = Runner(case.graph, self.code, Memory(case.graph, None, case.routing), self.specs)
+        copies = Copies(case.graph, self.program, case.routing)
+        return Worker(worker, case.routing.workers, runner, case.pace, copies)
 
     # -- the scheduler ------------------------------------------------------------------------------------------
 
@@ -145,6 +162,7 @@ class World:
         actions += [lambda w=w: self._load(w) for w in sorted(self.loading)]
         actions += [lambda c=c: self._ask(c) for c in self.clients if c.waiting is None and c.todo]
         actions += [self._hear] if self.hosts else []
+        actions += [lambda g=g: self._haunt(*g) for g in self.ghosts if g[1] or (g[0].job and g[0].job.busy)]
         actions += [lambda w=w: self._restart(w) for w, m in enumerate(self.workers) if m is None]
         if actions:
             self.rng.choice(actions)()
@@ -168,6 +186,8 @@ class World:
             (faults.delay, on_the_way, self._delay),
             (faults.repeat, orders, self._repeat_order),
             (faults.crash, alive, self._crash),
+            (faults.crash if self.case.apart else 0.0, alive, self._give_up_for_lost),
+            (faults.drop / 3 if self.case.apart else 0.0, on_the_way, self._break_off),
             (faults.stall, alive, self._sleep),
             (faults.abort * (5 if self.limbo else 1), [True], self._abort),
             (faults.withdraw, waiting, self._give_up),
@@ -177,7 +197,9 @@ class World:
         return None
 
     def _reachable(self, target: int) -> bool:
-        return target == COORDINATOR or (self.workers[target] is not None and target not in self.sleeping)
+        if target in (COORDINATOR, DRIVER):
+            return True
+        return self.workers[target] is not None and target not in self.sleeping
 
     # -- what goes well -----------------------------------------------------------------------------------------
 
@@ -185,35 +207,41 @@ class World:
         messages = self.network[channel]
         at = self.rng.randrange(len(messages)) if self.rng.random() < self.faults.shuffle else 0
         message = messages.pop(at)
+        if self.case.apart and max(channel) >= 0:
+            message = self.wire.decode(self.wire.encode(message))
         self._tell(f"{_name(channel[0])} -> {_name(channel[1])}: {_brief(message)}")
         if channel[1] == COORDINATOR:
             self._coordinate(message)
         else:
-            machine = self.workers[channel[1]]
+            machine = self._at(channel[1])
             assert machine is not None
             self._obey(machine, machine.handle(message))
 
+    def _at(self, worker: int) -> Worker | None:
+        return self.driver if worker == DRIVER else self.workers[worker]
+
     def _work(self, worker: int) -> None:
-        machine = self.workers[worker]
+        machine = self._at(worker)
         if machine is not None:
             self._tell(f"worker {worker} works")
             self._obey(machine, machine.step())
 
     def _obey(self, machine: Worker, commands: list[Any]) -> None:
-        self.again.discard(machine.number)
+        if machine is self._at(machine.number):
+            self.again.discard(machine.number)
         for command in commands:
             match command:
                 case ToWorker(target, message):
                     self._send(machine.number, target, message)
                 case ToCoordinator(message):
                     if isinstance(message, Finished):
-                        self._save(message.version, machine.instances)
-                    elif isinstance(message, FinishedFused):
-                        self._save(message.version, range(self.case.routing.instances))
+                        self._save(message.version, machine.instances, machine.memory)
+                    elif isinstance(message, FinishedFused) and not self.case.apart:
+                        self._save(message.version, range(self.case.routing.instances), self.memory)
                     self._send(machine.number, COORDINATOR, message)
-                case Again():
+                case Again() if machine is self._at(machine.number):
                     self.again.add(machine.number)
-                case Load(version):
+                case Load(version) if machine is self._at(machine.number):
                     self.loading[machine.number] = version
 
     def _coordinate(self, event: CoordinatorEvent) -> None:
@@ -225,8 +253,9 @@ class World:
                     self._tell(f"version {version} is committed: {[r.request.number for r in ran]}")
                     self.ran += ran
                     if not stages:  # a client has written, and nobody works
-                        self.memory.commit(version)
-                        self._save(version, range(self.case.routing.instances))
+                        for memory, instances in self._memories():
+                            memory.commit(version)
+                            self._save(version, instances, memory)
                     self.disk = {v: saved for v, saved in self.disk.items() if v == version}
                 case Reply(number, outcome):
                     self._answer(number, outcome, False)
@@ -273,18 +302,29 @@ class World:
         self._coordinate(Release(number, self._all_here() and self.rng.random() < 0.5))
 
     def _all_here(self) -> bool:
-        return None not in self.workers and all(self.memory.of_instance)
+        if None in self.workers:
+            return False
+        return all(memory.of_instance[i] for memory, instances in self._memories() for i in instances)
+
+    def _memories(self) -> list[tuple[Memory, Any]]:
+        """All memory, with the instances that are in it."""
+        if not self.case.apart:
+            return [(self.memory, range(self.case.routing.instances))]
+        return [(machine.memory, machine.instances) for machine in self.workers if machine is not None]
 
     def _at_rest(self, committed: Version) -> list[Content]:
-        self.memory.settle(range(self.case.routing.instances), committed, committed)
-        return self.memory.of_instance
+        found: dict[int, Content] = {}
+        for memory, instances in self._memories():
+            memory.settle(instances, committed, committed)
+            found |= {i: memory.of_instance[i] for i in instances}
+        return [found[i] for i in range(self.case.routing.instances)]
 
     # -- hosts --------------------------------------------------------------------------------------------------
 
-    def _save(self, version: Version, instances: Any) -> None:
+    def _save(self, version: Version, instances: Any, memory: Memory) -> None:
         saved = self.disk.setdefault(version, {})
         for i in instances:
-            saved[i] = {name: copy_state(part) for name, part in self.memory.of_instance[i].items()}
+            saved[i] = {name: copy_state(part) for name, part in memory.of_instance[i].items()}
 
     def _load(self, worker: int) -> None:
         version = self.loading.pop(worker)
@@ -293,7 +333,7 @@ class World:
             return  # it asked before the version it will be told of next was decided
         self._tell(f"worker {worker} loads version {version}")
         for i in machine.instances:
-            self.memory.put(i, {name: copy_state(part) for name, part in self.disk[version][i].items()}, version)
+            machine.memory.put(i, {name: copy_state(part) for name, part in self.disk[version][i].items()}, version)
         self._obey(machine, machine.handle(Loaded(version)))
 
     def _hear(self) -> None:
@@ -303,7 +343,7 @@ class World:
 
     def _restart(self, worker: int) -> None:
         self._tell(f"worker {worker} starts again")
-        self.workers[worker] = Worker(worker, self.case.routing.workers, self.runner, self.case.pace)
+        self.workers[worker] = self._machine(worker)
         if self.rng.random() < 0.12:  # back before anyone noticed
             with contextlib.suppress(ValueError):
                 self.hosts.remove(Lost(worker))
@@ -339,8 +379,32 @@ class World:
         self.again.discard(worker)
         self.loading.pop(worker, None)
         self.sleeping.pop(worker, None)
-        self.memory.forget(machine.instances)
+        machine.memory.forget(machine.instances)
         self.hosts.append(Lost(worker))
+
+    def _give_up_for_lost(self, worker: int) -> None:
+        """Its host starts another one, but it goes on with what it has in its mail."""
+        machine = self.workers[worker]
+        assert machine is not None
+        self._tell(f"SPLIT of worker {worker}")
+        mail = [m for channel, messages in self.network.items() if channel[1] == worker for m in messages]
+        self.ghosts.append((machine, mail))
+        self.workers[worker] = None
+        self.again.discard(worker)
+        self.loading.pop(worker, None)
+        self.sleeping.pop(worker, None)
+        self.hosts.append(Lost(worker))
+
+    def _haunt(self, machine: Worker, mail: list[Any]) -> None:
+        self._tell(f"the lost worker {machine.number} goes on")
+        self._obey(machine, machine.handle(mail.pop(0)) if mail else machine.step())
+
+    def _break_off(self, channel: tuple[int, int]) -> None:
+        """A connection breaks in the middle of what is sent: the rest is lost."""
+        messages = self.network[channel]
+        kept = self.rng.randrange(len(messages))
+        self._tell(f"BREAK {_name(channel[0])} -> {_name(channel[1])}: {len(messages) - kept} messages are lost")
+        del messages[kept:]
 
     def _sleep(self, worker: int) -> None:
         self.sleeping[worker] = self.rng.randint(5, 60)
@@ -362,13 +426,13 @@ class World:
 
     def _validate(self) -> None:
         self.coordinator.validate()
-        for machine in self.workers:
+        for machine in [*self.workers, self.driver]:
             if machine is not None:
                 machine.validate()
 
 
 def _name(machine: int) -> str:
-    return "coordinator" if machine == COORDINATOR else f"worker {machine}"
+    return {COORDINATOR: "coordinator", DRIVER: "driver"}.get(machine, f"worker {machine}")
 
 
 def _brief(message: Any) -> str:

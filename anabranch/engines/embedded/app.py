@@ -9,22 +9,24 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from time import perf_counter
 from types import MappingProxyType, TracebackType
 from typing import Any
 
 from anabranch.compiler import compile
 from anabranch.drivers.callers import Gate
-from anabranch.drivers.threads import Threads
+from anabranch.drivers.fleet import Launcher
+from anabranch.engines.embedded.apart import Apart, launcher_of
 from anabranch.engines.embedded.explain import Explanation, explain
+from anabranch.engines.embedded.here import Here
 from anabranch.engines.embedded.history import History, Recorder
 from anabranch.engines.embedded.metrics import Meter, Metrics
 from anabranch.engines.embedded.progress import progress
 from anabranch.engines.embedded.states import States
-from anabranch.engines.embedded.tiers import TIERS, Tiers
+from anabranch.engines.embedded.tiers import TIERS
 from anabranch.engines.embedded.tracebacks import let_go
 from anabranch.graph.nodes import Graph
-from anabranch.kernels import PythonCode
 from anabranch.lang import Program
 from anabranch.lang.binding import Refused, bind_call
 from anabranch.lang.columns import is_stream, read_batch
@@ -32,13 +34,9 @@ from anabranch.lang.entry import each_batch, not_yet_on_entries, refuse_on_error
 from anabranch.lang.spec import EntrySpec, describe
 from anabranch.lang.types import NONE
 from anabranch.lang.values import coercer
-from anabranch.runtime.backlog import Backlog, Limits
-from anabranch.runtime.coordinator import Coordinator
-from anabranch.runtime.memory import Memory
+from anabranch.runtime.backlog import Limits
 from anabranch.runtime.messages import Committed, Results
 from anabranch.runtime.routing import spread_evenly
-from anabranch.runtime.rows import Runner
-from anabranch.runtime.worker import Worker
 
 NOT_YET = frozenset("scale fork branch merge checkpoint feeds advance wait serve".split())
 
@@ -51,10 +49,12 @@ def run(
     checkpoint: object = None,
     history: bool = False,
     tier: str = "auto",
+    hosts: str = "threads",
 ) -> App:
     """Run a program on the embedded engine.
 
     `workers` is the number of instances of its state and of threads that work on them; by default the number of cores.
+    With `hosts="processes"` each worker is a process of its own.
     With `history` the app keeps all inputs, so that `app.history()` can be replayed; that costs their memory.
     `tier` is "auto" (entries are compiled to machine code once that is worth the wait), "compiled" (all that can be, at
     the start) or "python" (none); `app.explain()` says what can be compiled and why not.
@@ -77,7 +77,8 @@ def run(
         raise ValueError(f"workers is a number of threads, at least 1, got {workers!r}: write ab.run(..., workers=2)")
     if tier not in TIERS:
         raise ValueError(f"tier is one of {', '.join(map(repr, TIERS))}, got {tier!r}")
-    return App(program, workers or os.cpu_count() or 1, history, tier=tier)
+    workers = workers or os.cpu_count() or 1
+    return App(program, workers, history, tier=tier, hosts=launcher_of(hosts, workers))
 
 
 class App:
@@ -95,33 +96,20 @@ class App:
         gate: Gate | None = None,
         graph: Graph | None = None,
         tier: str = "auto",
+        hosts: Launcher | None = None,
     ) -> None:
         self._graph = graph or compile(type(program))
-        self._program = program
-        routing = spread_evenly(workers)
-        specs = dict(describe(type(program)).entries)
-        self._memory = Memory(self._graph, program, routing)
-        self._recorder = Recorder(self._graph, routing, history)
+        self._recorder = Recorder(self._graph, spread_evenly(workers), history)
         self._meter = Meter(workers)
-        limits = limits or Limits()
-        self._tiers = Tiers(self._graph, program, self._memory, tier, limits.fused_rows)
-        code = PythonCode(self._graph, program)
-        runners = [self._runner(code, specs, w) for w in range(workers)]
-        machines = [Worker(w, workers, runner) for w, runner in enumerate(runners)]
-        tiers = self._tiers
-        backlog = Backlog(self._graph, limits, tiers.runs_whole, tiers.runs_in_columns)
-        self._coordinator = Coordinator(workers, backlog, runners[0].starts)
-        self._driver = Threads(self._coordinator, machines, self._committed, gate)
+        build = Here if hosts is None else partial(Apart, launcher=hosts)
+        self._engine = build(
+            program, self._graph, workers, limits or Limits(), gate, tier, self._meter, self._committed
+        )
+        specs = describe(type(program)).entries
         self.entries: Mapping[str, AppEntry] = MappingProxyType(
             {e.name: AppEntry(self, specs[e.name]) for e in self._graph.entries}
         )
-        self.state = States(self._graph, self._memory, program.__anabranch_merges__, self._driver)
-        self._tiers.start(self._driver)
-
-    def _runner(self, code: PythonCode, specs: dict[str, EntrySpec], worker: int) -> Runner:
-        meter = self._meter
-        kernels = self._tiers.kernels(meter.cells(worker))
-        return Runner(self._graph, meter.timed(code, worker), self._memory, specs, kernels)
+        self.state = States(self._graph, program.__anabranch_merges__, self._engine.rest)
 
     def __getattr__(self, name: str) -> AppEntry:
         entries = self.__dict__.get("entries", {})
@@ -140,7 +128,7 @@ class App:
         return sorted({*super().__dir__(), *self.entries})
 
     def __repr__(self) -> str:
-        stopped = ", stopped" if self._driver.closed else ""
+        stopped = ", stopped" if self._engine.driver.closed else ""
         return f"<app {self._graph.name}, {self._meter.workers} workers, version {self.version}{stopped}>"
 
     def __enter__(self) -> App:
@@ -154,28 +142,27 @@ class App:
     @property
     def version(self) -> int:
         """The number of the last epoch."""
-        return self._coordinator.committed.epoch
+        return self._engine.coordinator.committed.epoch
 
     def stop(self) -> None:
         """Answer what has been asked, then end; may be called again. State can no longer be read."""
-        self._driver.stop()
+        self._engine.driver.stop()
 
     def history(self) -> History:
         """The requests in the order in which they took effect."""
-        with self._driver.hold():
+        with self._engine.driver.hold():
             return self._recorder.history()
 
     def metrics(self) -> Metrics:
         """Rows, epochs, stages, latencies, busy shares and state sizes so far."""
-        with self._driver.hold():
-            return self._meter.read(self._driver.busy, self.state._sizes())
+        busy, elsewhere = self._engine.work()
+        return self._meter.read(busy, self._engine.rest.sizes(), elsewhere)
 
     def explain(self) -> Explanation:
         """How each entry runs: its tasks, their stages and tier, straight or winding, and why."""
-        return explain(self._graph, self._tiers)
+        return explain(self._graph, self._engine.tiers)
 
     def _committed(self, committed: Committed) -> None:
-        self._memory.commit(committed.version)
         self._meter.epoch(committed)
         self._recorder.add(committed)
 
@@ -183,9 +170,9 @@ class App:
         start = perf_counter()
         if batch:
             with progress(spec.name, len(rows)) as watch:
-                outcome = self._driver.submit(spec.name, rows, watch)
+                outcome = self._engine.driver.submit(spec.name, rows, watch)
         else:
-            outcome = self._driver.submit(spec.name, rows)
+            outcome = self._engine.driver.submit(spec.name, rows)
         self._meter.latency(spec.name, perf_counter() - start)
         if isinstance(outcome, Results):
             return outcome.values
@@ -198,13 +185,13 @@ class App:
 
     def _many(self, spec: EntrySpec, data: Any) -> Any:
         """A batch: as columns of words where its entry has a kernel, else row by row."""
-        block = self._tiers.block(spec, data)
+        block = self._engine.tiers.block(spec, data)
         if block is None:
             batch = read_batch(spec, data)
-            block = self._tiers.block_of_rows(spec, batch.rows)
+            block = self._engine.tiers.block_of_rows(spec, batch.rows)
             if block is None:
                 return batch.results(list(self._request(spec, tuple(batch.rows), True)))
-        return self._tiers.in_kind(spec, data, self._request(spec, block, True))
+        return self._engine.tiers.in_kind(spec, data, self._request(spec, block, True))
 
 
 class AppEntry:
@@ -224,7 +211,7 @@ class AppEntry:
                 row = bind_call(self._spec, args, kwargs)
             except Refused as error:
                 raise error.as_input(self._spec.name, 0) from None
-        self._app._tiers.expect(self._spec.name, 1)
+        self._app._engine.tiers.expect(self._spec.name, 1)
         return self._app._request(self._spec, (row,), False)[0]
 
     def _plainly(self, args: tuple[Any, ...]) -> tuple[Any, ...] | None:

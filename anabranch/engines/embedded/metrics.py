@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
+from anabranch.drivers.timing import Cells, TimedCode
 from anabranch.runtime.messages import Committed
 from anabranch.runtime.rows import Code
 
@@ -103,9 +104,9 @@ class Meter:
         self._epochs = self._stages = 0
         self._entries: dict[str, list[int]] = {}  # requests, failed, rows
         self._latencies: dict[str, deque[float]] = {}
-        self._tasks: list[dict[str, list[float]]] = [{} for _ in range(workers)]  # rows, seconds
+        self._tasks: list[Cells] = [{} for _ in range(workers)]  # rows, seconds
 
-    def cells(self, worker: int) -> dict[str, list[float]]:
+    def cells(self, worker: int) -> Cells:
         """Rows and seconds by task, as one worker counts them."""
         return self._tasks[worker]
 
@@ -128,7 +129,8 @@ class Meter:
             kept = self._latencies.setdefault(entry, deque(maxlen=KEPT))
         kept.append(seconds)
 
-    def read(self, busy: Sequence[float], states: Mapping[str, int]) -> Metrics:
+    def read(self, busy: Sequence[float], states: Mapping[str, int], elsewhere: Sequence[Cells] = ()) -> Metrics:
+        """`elsewhere` is what workers in other processes have counted."""
         seconds = perf_counter() - self._start
         entries = {
             name: EntryMetrics(requests, failed, rows, _percentiles(list(self._latencies.get(name, ()))))
@@ -141,49 +143,20 @@ class Meter:
             self._epochs,
             self._stages,
             entries,
-            self._read_tasks(),
+            self._read_tasks(elsewhere),
             tuple(min(1.0, b / seconds) for b in busy),
             states,
         )
 
-    def _read_tasks(self) -> dict[str, TaskMetrics]:
+    def _read_tasks(self, elsewhere: Sequence[Cells]) -> dict[str, TaskMetrics]:
         found: dict[str, list[float]] = {}
-        for cells in self._tasks:
+        for cells in (*self._tasks, *elsewhere):
             for name, (rows, seconds) in list(cells.items()):
                 total = found.setdefault(name, [0, 0.0])
                 total[0] += rows
                 total[1] += seconds
         work = sum(seconds for _, seconds in found.values()) or 1.0
         return {n: TaskMetrics(int(rows), seconds, seconds / work) for n, (rows, seconds) in sorted(found.items())}
-
-
-class TimedCode:
-    """Code that notes how often and how long each of its functions runs. An entry that runs whole counts as a task."""
-
-    def __init__(self, code: Code, cells: dict[str, list[float]]) -> None:
-        self._code, self._cells = code, cells
-        self._functions: dict[str, Callable[..., Any]] = {}
-        self.start_key, self.place = code.start_key, code.place
-
-    def task(self, name: str) -> Callable[..., tuple[int, Any, Any]]:
-        return self._functions.get(name) or self._timed(name, self._code.task(name))
-
-    def whole(self, name: str) -> Callable[..., Any]:
-        return self._functions.get(name) or self._timed(name, self._code.whole(name))
-
-    def _timed(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        cell = self._cells.setdefault(name, [0, 0.0])
-
-        def timed(*args: Any) -> Any:
-            start = perf_counter()
-            try:
-                return function(*args)
-            finally:
-                cell[1] += perf_counter() - start
-                cell[0] += 1
-
-        self._functions[name] = timed
-        return timed
 
 
 def _percentiles(seconds: list[float]) -> Latency | None:

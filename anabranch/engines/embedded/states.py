@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from anabranch.drivers.threads import Threads
-from anabranch.engines.embedded.sizes import size_of
+from anabranch.engines.embedded.rest import Rest
 from anabranch.engines.embedded.tables import arrow_columns, load_columns, put, put_nothing, row_of, stored_in
 from anabranch.graph.nodes import Graph, State
 from anabranch.lang import Value, merges
@@ -25,14 +24,11 @@ from anabranch.lang.marks import copy_state, freeze_state, is_builtin
 from anabranch.lang.spec import EntrySpec, Parameter
 from anabranch.lang.types import NONE
 from anabranch.lang.values import as_key, same_value
-from anabranch.runtime.memory import Memory
-from anabranch.runtime.messages import NOTHING_YET, Version
+from anabranch.runtime.rows import Held
 from anabranch.state.parts import place_of, together
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-LOADING = Version(-1, 0)  # opens the journals for `load`; no epoch has it
 
 
 class States:
@@ -40,8 +36,8 @@ class States:
 
     _views: dict[str, StateView]
 
-    def __init__(self, graph: Graph, memory: Memory, merges: Mapping[str, Any], driver: Threads) -> None:
-        vars(self)["_views"] = {s.name: StateView(s, memory, merges.get(s.name), driver) for s in graph.states}
+    def __init__(self, graph: Graph, merges: Mapping[str, Any], rest: Rest) -> None:
+        vars(self)["_views"] = {s.name: StateView(s, merges.get(s.name), rest) for s in graph.states}
 
     def __getattr__(self, name: str) -> StateView:
         views = self.__dict__.get("_views", {})
@@ -66,22 +62,17 @@ class States:
     def __repr__(self) -> str:
         return f"<states {', '.join(self._views) or 'none'}>"
 
-    def _sizes(self) -> dict[str, int]:
-        """Bytes by state; for whoever holds the state already."""
-        return {name: view._size() for name, view in self._views.items()}
-
 
 class StateView:
     """A state of a running app. Methods that read work as on the state itself; those that write are for entries."""
 
     _state: State
-    _memory: Memory
     _merge: Any
-    _driver: Threads
+    _rest: Rest
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, state: State, memory: Memory, merge: Any, driver: Threads) -> None:
-        vars(self).update(_state=state, _memory=memory, _merge=merge, _driver=driver)
+    def __init__(self, state: State, merge: Any, rest: Rest) -> None:
+        vars(self).update(_state=state, _merge=merge, _rest=rest)
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -106,17 +97,15 @@ class StateView:
 
     def copy(self) -> Any:
         """The state as one object of its type, read-only: the union of its parts, or the merge of its instances."""
-        partial = self._state.distribution is Distribution.PARTIAL
-        with self._driver.hold():
-            parts = [copy_state(part) for part in self._parts] if partial else self._parts
-            whole = None if partial else self._together(parts)
+        if self._state.distribution is not Distribution.PARTIAL:
+            return freeze_state(self._rest.look(lambda held: self._together(self._parts(held))))
+        parts = self._rest.look(lambda held: [copy_state(part) for part in self._parts(held)])
         # A merge may be the user's code: it does not hold up the app, and Ctrl-C ends it.
-        return freeze_state(self._together(parts) if partial else whole)
+        return freeze_state(self._together(parts))
 
     def instances(self) -> list[Any]:
         """What each instance holds, by number, read-only."""
-        with self._driver.hold():
-            return [freeze_state(copy_state(part)) for part in self._parts]
+        return self._rest.look(lambda held: [freeze_state(copy_state(part)) for part in self._parts(held)])
 
     def scan(self) -> Iterator[tuple[Any, Any]]:
         """The entries as pairs of key and value, in no order; all of one version."""
@@ -130,21 +119,26 @@ class StateView:
         import pyarrow as pa
 
         columns = arrow_columns(self._state)
-        whole = self._state.distribution is Distribution.PARTITIONED
-        with self._driver.hold():
-            if whole and all(hasattr(part, "arrow_arrays") for part in self._parts):
-                pieces = list(zip(*[part.arrow_arrays() for part in self._parts], strict=True))
+        if self._state.distribution is Distribution.PARTITIONED:
+            flat = self._rest.look(self._flat_arrays)
+            if flat is not None:
                 schema = pa.schema([arrow_field(name, t) for name, t in columns])
-                return pa.Table.from_arrays([pa.concat_arrays(found) for found in pieces], schema=schema)
+                return pa.Table.from_arrays([pa.concat_arrays(found) for found in flat], schema=schema)
         rows = [row_of(self._state, key, value) for key, value in self.scan()]
         arrays = [arrow_array(t, [row[i] for row in rows]) for i, (_, t) in enumerate(columns)]
         return pa.Table.from_arrays(arrays, schema=pa.schema([arrow_field(name, t) for name, t in columns]))
 
+    def _flat_arrays(self, held: Held) -> list[Any] | None:
+        """The columns of what is in flat memory, from every part; None if not all of it is."""
+        parts = self._parts(held)
+        if not all(hasattr(part, "arrow_arrays") for part in parts):
+            return None
+        return list(zip(*[part.arrow_arrays() for part in parts], strict=True))
+
     @property
     def nbytes(self) -> int:
         """Bytes in memory: exact in flat memory, else estimated from a sample of the entries."""
-        with self._driver.hold():
-            return self._size()
+        return self._rest.sizes()[self._state.name]
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -193,26 +187,26 @@ class StateView:
         rows = read_batch(EntrySpec(name, tuple(Parameter(n, t) for n, t in columns), NONE, type(self).load), data).rows
         if state.cls is Value and len(rows) != 1:
             raise BadInput(f"{state.name} is a {state.type}: expected one row, got {len(rows)}", entry=name)
-        instances = range(self._memory.routing.instances)
+        stored = [stored_in(state, row) for row in rows]
         done = 0
-        with self._driver.hold(writes=True) as interrupts:
-            self._memory.open(instances, LOADING)
-            try:
-                for row in rows:
-                    interrupts.relent()
-                    self._store(*stored_in(state, row))
-                    done += 1
-                self._check_merge(dict(stored_in(state, row) for row in rows))
-            except BaseException as error:
-                self._memory.settle(instances, NOTHING_YET, LOADING)
-                error.add_note(f"in {name}{f', row {done}' if done < len(rows) else ''}: nothing was loaded")
-                raise
-            self._memory.settle(instances, LOADING, LOADING)
 
-    def _store(self, key: Any, value: Any) -> None:
-        parts = self._parts
+        def step(i: int) -> Callable[[Held], None]:
+            def store(held: Held) -> None:
+                nonlocal done
+                self._store(self._parts(held), *stored[i])
+                done = i + 1
+
+            return store
+
+        try:
+            self._rest.change([step(i) for i in range(len(stored))], lambda held: self._check_merge(held, dict(stored)))
+        except BaseException as error:
+            error.add_note(f"in {name}{f', row {done}' if done < len(rows) else ''}: nothing was loaded")
+            raise
+
+    def _store(self, parts: list[Any], key: Any, value: Any) -> None:
         if self._state.distribution is Distribution.PARTITIONED:
-            put(parts[self._memory.owner(place_of(self._state, key))], key, value)
+            put(parts[self._rest.routing.owner(place_of(self._state, key))], key, value)
         elif self._merge is merges.add:
             put(parts[0], key, value)  # a sum is what one holds if the others hold nothing
             for other in parts[1:]:
@@ -221,12 +215,13 @@ class StateView:
             for part in parts:
                 put(part, key, value)
 
-    def _check_merge(self, stored: dict[Any, Any]) -> None:
+    def _check_merge(self, held: Held, stored: dict[Any, Any]) -> None:
         """All instances now hold the same: only for the merges of ours is that known to be what they mean together."""
+        parts = self._parts(held)
         ours = self._merge in (None, merges.add, merges.mean, merges.largest, merges.smallest)
-        if ours or not stored or len(self._parts) == 1:
+        if ours or not stored or len(parts) == 1:
             return
-        whole = dict(self._together(self._parts)._cells())
+        whole = dict(self._together(parts)._cells())
         for key, value in stored.items():
             if key not in whole or not same_value(whole[key], value):
                 raise TypeError(
@@ -236,12 +231,11 @@ class StateView:
 
     # -- inside -------------------------------------------------------------------------------------------------
 
-    @property
-    def _parts(self) -> list[Any]:
-        return self._memory.parts[self._state.name]
+    def _parts(self, held: Held) -> list[Any]:
+        return held.parts[self._state.name]
 
     def _together(self, parts: list[Any]) -> Any:
-        return together(self._state, parts, self._memory.owner, self._merge)
+        return together(self._state, parts, self._rest.routing.owner, self._merge)
 
     @property
     def _instead(self) -> str:
@@ -254,22 +248,18 @@ class StateView:
         key = _key_parameter(state, name)
         if state.distribution is Distribution.PARTIAL or key is None:
             return getattr(self.copy(), name)(*args, **named)
-        with self._driver.hold():
-            owner = 0
-            if state.distribution is Distribution.PARTITIONED:
-                owner = self._owner(name, args[0] if args else named.get(key))
-            return getattr(self._parts[owner], name)(*args, **named)
+        owner = 0
+        if state.distribution is Distribution.PARTITIONED:
+            owner = self._owner(name, args[0] if args else named.get(key))
+        return self._rest.look(lambda held: getattr(self._parts(held)[owner], name)(*args, **named))
 
     def _owner(self, name: str, key: Any) -> int:
         """The instance that has a key; any one for what is no key of the state, which says so in its own words."""
         try:
             whole_lines = name in ("row", "column") or not is_builtin(self._state.cls)
-            return self._memory.owner(as_key(key if whole_lines else place_of(self._state, key)))
+            return self._rest.routing.owner(as_key(key if whole_lines else place_of(self._state, key)))
         except (TypeError, ValueError, OverflowError, IndexError):
             return 0
-
-    def _size(self) -> int:
-        return sum(size_of(part) for part in self._parts)
 
 
 def _key_parameter(state: State, name: str) -> str | None:

@@ -31,7 +31,7 @@ PATIENCE = 60.0  # seconds in which a round is over, on however slow a machine
 def check(app: Any) -> None:
     left, right = app.state.left.copy(), app.state.right.copy()
     assert dict(left.items()) == dict(right.items()), "half of a request was applied"
-    assert app._driver._rows == 0, f"{app._driver._rows} rows were never given back at the gate"
+    assert app._engine.driver.desk.rows == 0, f"{app._engine.driver.desk.rows} rows were never given back at the gate"
     for part in app.state.rows.instances():
         assert sum(len(part.row(k)) for k in range(-1, 40)) == len(part), "the index of a table is broken"
 
@@ -163,7 +163,7 @@ def main(scenario: str, rounds: int, seed: int) -> None:
     faulthandler.dump_traceback_later(5 * PATIENCE, exit=True)
     check_history(app, work is reads)
     app.stop()
-    assert not any(t.is_alive() for t in app._driver._threads)
+    assert not any(t.is_alive() for t in app._engine.driver.threads)
     print("done", flush=True)
 
 

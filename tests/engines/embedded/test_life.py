@@ -20,7 +20,7 @@ STOPPED = r"the app has been stopped: start another with ab.run\(...\)"
 
 
 def workers_of(app: Any) -> list[threading.Thread]:
-    return [t for t in threading.enumerate() if t in app._driver._threads]
+    return [t for t in threading.enumerate() if t in app._engine.driver.threads]
 
 
 def new_threads(before: list[threading.Thread]) -> list[threading.Thread]:
@@ -105,13 +105,13 @@ def test_stop_answers_what_has_been_asked() -> None:
     for thread in threads:
         thread.start()
     wait_until(lambda: len(answered) == 6, "a caller is never answered")
-    app._driver.stop(TIMEOUT)
+    app._engine.driver.stop(TIMEOUT)
     for thread in threads:
         thread.join(TIMEOUT)
     assert not any(t.is_alive() for t in threads) and workers_of(app) == []
     assert sum(isinstance(a, str) for a in answers) == 6
     # What was answered is what was done: nothing of what was refused took effect.
-    wallet = {user: part[user] for part in app._memory.parts["wallet"] for user in part}
+    wallet = {user: part[user] for part in app._engine.memory.parts["wallet"] for user in part}
     rows = sum(r.rows for r in app._recorder.history().requests if r.rows > 1)
     assert sum(wallet.values()) == rows
     assert max(a for a in answers if isinstance(a, int)) <= max(wallet.values())
@@ -135,7 +135,7 @@ from tests.engines.embedded.shop import Shop
 app, other = ab.run(Shop(), workers=2), ab.run(Shop(), workers=2)
 app.supply.many({"sku": ["a"] * 500, "n": [1] * 500})
 threading.Thread(target=lambda: other.slow.many({"user": [1] * 500, "seconds": [600.0] * 500}), daemon=True).start()
-while not other._coordinator.running:
+while not other._engine.coordinator.running:
     time.sleep(0.001)
 time.sleep(0.1)  # most likely in the middle of a row
 print(app.state.stock["a"])

@@ -1,0 +1,308 @@
+"""The coordinator and its callers, where each worker has an address space to itself.
+
+Laws: a run begins when all workers have its program and their part of the state, and ends when one is lost; whoever
+waits is told at once. What is read or written between two epochs goes the way of collected requests.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from time import monotonic
+from typing import Any, TypeVar
+
+from anabranch.drivers.answers import Answers, Waiting
+from anabranch.drivers.callers import Gate, StateLost, Stop, Stopped
+from anabranch.drivers.desk import PULSE, Desk, Watch
+from anabranch.drivers.fleet import Fleet, Launcher, Link, Patience
+from anabranch.drivers.flight import Security
+from anabranch.drivers.host import Host
+from anabranch.drivers.interrupts import HoldBack
+from anabranch.drivers.wire import (
+    Broke,
+    Content,
+    Installed,
+    Ping,
+    Report,
+    Reported,
+    Setup,
+    Severed,
+    WantContent,
+    Wire,
+)
+from anabranch.lang.errors import ProgramError
+from anabranch.runtime.collecting import Copies
+from anabranch.runtime.coordinator import Coordinator
+from anabranch.runtime.messages import (
+    NOTHING_YET,
+    Apply,
+    Committed,
+    Entries,
+    Fetch,
+    Finished,
+    Joined,
+    Outcome,
+    Stalled,
+    Version,
+)
+from anabranch.runtime.worker import Worker
+from anabranch.state.collected import NotHere, Want
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+HOLDER = -2  # who holds all state, as a collector
+Parts = Callable[[Sequence[int]], tuple[tuple[int, tuple[tuple[str, Any], ...]], ...]]
+Step = Callable[[Copies], None]
+
+
+class Apart:
+    """`submit` runs a request and gives its outcome; `look` reads state and `change` writes it between two epochs."""
+
+    def __init__(
+        self,
+        coordinator: Coordinator,
+        machine: Worker,
+        copies: Copies,
+        wire: Wire,
+        setup: Setup,
+        fingerprint: str,
+        beginning: Parts,
+        launcher: Launcher,
+        committed: Callable[[Committed], None],
+        gate: Gate | None = None,
+        patience: Patience | None = None,
+        security: Security | None = None,
+        host: str = "127.0.0.1",
+    ) -> None:
+        """`machine` runs what is collected here, `copies` are for reads and writes between two epochs.
+
+        `beginning` is what instances hold before the first epoch.
+        """
+        self._beginning, self._launcher, self._copies = beginning, launcher, copies
+        self._patience = patience or Patience()
+        self.routing = copies.routing
+        self._stopping = False
+        self._answers = Answers()
+        self.desk = Desk(coordinator, committed, gate or Gate(), self._post, self.progress)
+        self._host = Host(machine, self._post, self.desk.tell, self.desk.fail)
+        self._host.start()
+        self._fleet = Fleet(
+            self.routing.workers,
+            setup,
+            fingerprint,
+            wire,
+            self,
+            self._patience,
+            security or Security.of_a_run(),
+            host,
+        )
+        try:
+            launcher.launch(self._fleet.server.address, self._fleet.security, self.lost)
+            self._wait_for_all()
+        except BaseException:
+            self._end()
+            raise
+
+    def _wait_for_all(self) -> None:
+        end = monotonic() + self._patience.start
+        coordinator = self.desk.coordinator
+        with HoldBack() as interrupts, self.desk.locked(interrupts):
+            while coordinator.lost or coordinator.unsettled:
+                if isinstance(self.desk.broken, ProgramError):
+                    raise self.desk.broken
+                self.desk.refuse_closed()
+                if monotonic() > end:
+                    missing = sorted(set(range(self.routing.workers)) - set(self._fleet.links))
+                    raise Stopped(f"workers {missing} have not started within {self._patience.start:g} s")
+                self.desk.moved.wait(PULSE)
+                interrupts.relent()
+
+    # -- clients ------------------------------------------------------------------------------------------------------
+
+    def submit(self, entry: str, rows: Sequence[tuple[Any, ...]], watch: Watch | None = None) -> Outcome:
+        self.refuse_from_within()
+        with HoldBack() as interrupts, self.desk.locked(interrupts):
+            return self.desk.submit(entry, rows, interrupts, watch)
+
+    @contextmanager
+    def hold(self, writes: bool = False) -> Iterator[HoldBack]:
+        """Nothing runs inside the block."""
+        self.refuse_from_within()
+        with self.desk.hold(writes) as interrupts:
+            yield interrupts
+
+    def look(self, read: Callable[[Copies], T]) -> T:
+        """What a function of the state gives, between two epochs; it runs again for what it finds it needs."""
+        with self.hold() as interrupts:
+            self._copies.clear()
+            beginning = self._copies.mark()
+            while True:
+                try:
+                    return read(self._copies)
+                except NotHere:
+                    self._fetch(beginning, interrupts)
+
+    def change(self, steps: Sequence[Step], check: Step) -> None:
+        """Write between two epochs, all steps or none."""
+        coordinator, routing = self.desk.coordinator, self.routing
+        with self.hold(writes=True) as interrupts:
+            self._copies.clear()
+            beginning = self._copies.mark()
+            while not self._tried(steps, check, interrupts):
+                self._fetch(beginning, interrupts)
+            effects = self._copies.effects()
+            waiting = self._answers.expect(coordinator.reserved, range(routing.workers))
+            for worker in range(routing.workers):
+                own = tuple((i, tuple(effects[i])) for i in routing.hosted(worker) if effects[i])
+                self._post(worker, Apply(coordinator.reserved, coordinator.committed, own))
+            self._await(waiting)
+
+    def _tried(self, steps: Sequence[Step], check: Step, interrupts: HoldBack) -> bool:
+        """Take all steps; False if something is not here, and then all that they lack is known."""
+        wanted: dict[Want, None] = {}
+        for step in (*steps, check):
+            if step is check and wanted:
+                break
+            interrupts.relent()
+            try:
+                step(self._copies)
+            except NotHere as error:
+                wanted[error.want] = None
+        self._copies.wanted |= wanted
+        return not wanted
+
+    def _fetch(self, beginning: Any, interrupts: HoldBack) -> None:
+        """Ask for what the copies lack, and take back what was done without it."""
+        coordinator, number = self.desk.coordinator, next(self.desk.numbers)
+        wants: dict[int, list[Want]] = {}
+        for want in self._copies.wanted:
+            wants.setdefault(self.routing.worker_of(want.instance), []).append(want)
+        self._copies.rollback(beginning)
+        waiting = self._answers.expect(number, wants)
+        for worker, own in wants.items():
+            self._post(worker, Fetch(coordinator.reserved, coordinator.committed, HOLDER, number, tuple(own)))
+        for entries in self._await(waiting, interrupts).values():
+            for want, found in entries.found:
+                self._copies.fill(want, found)
+
+    def _await(self, waiting: Waiting, interrupts: HoldBack | None = None) -> dict[int, Any]:
+        while not waiting.complete.wait(PULSE):
+            if interrupts is not None:
+                interrupts.relent()
+            if self.desk.broken is not None:
+                self.desk.refuse_closed()
+        return waiting.found
+
+    def refuse_from_within(self) -> None:
+        if threading.current_thread() is self._host.thread:
+            raise RuntimeError(
+                "the app was called by an entry that it runs, which would wait for itself for ever; "
+                "let the entry read what it needs from state, or call the app with the result"
+            )
+
+    def stop(self, patience: float | None = None) -> None:
+        """Answer what has been asked, then end the workers."""
+        self.refuse_from_within()
+        with HoldBack() as interrupts, self.desk.locked(interrupts):
+            self._stopping = True
+            self.desk.close(self._patience.stop if patience is None else patience, interrupts)
+        self._end()
+
+    def _end(self) -> None:
+        self._stopping = True
+        self.desk.ended = True
+        self._fleet.end()
+        self._host.mail.put(Stop())
+        self._launcher.end(self._patience.stop)
+        self._fleet.server.stop()
+
+    @property
+    def closed(self) -> bool:
+        return self.desk.closed
+
+    def report(self) -> list[Reported]:
+        """What each worker says of itself."""
+        self.desk.refuse_closed()
+        number = next(self.desk.numbers)
+        waiting = self._answers.expect(number, range(self.routing.workers))
+        self._fleet.post_all(Report(number))
+        with HoldBack() as interrupts:
+            found = self._await(waiting, interrupts)
+        return [found[w] for w in range(self.routing.workers)]
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes by state."""
+        found: dict[str, int] = {}
+        for reported in self.report():
+            for name, size in reported.sizes:
+                found[name] = found.get(name, 0) + size
+        return found
+
+    def progress(self) -> float:
+        """How much of the epoch in flight is done, as the workers said last; they are asked again."""
+        self._fleet.post_all(Report(0))
+        found = [link.reported.progress for link in self._fleet.links.values() if link.reported is not None]
+        return sum(found) / len(found) if found else 0.0
+
+    # -- workers: on the threads that read what they say --------------------------------------------------------------
+
+    def _post(self, worker: int, message: Any) -> None:
+        if worker < 0:
+            self._host.mail.put(message)
+        else:
+            self._fleet.post(worker, message)
+
+    def joined(self) -> None:
+        """All workers are there."""
+        for worker in range(self.routing.workers):
+            self.desk.tell(Joined(worker))
+
+    def take(self, link: Link, message: Any) -> None:
+        match message:
+            case Ping():
+                pass
+            case Entries(collector=collector) if collector == HOLDER:
+                self._answers.take(message.round, link.number, message)
+            case Entries():
+                self._host.mail.put(message)
+            case Finished(version=version) if self._answers.take(version, link.number, message):
+                pass
+            case Reported(number):
+                link.reported = message
+                self._answers.take(number, link.number, message)
+            case Installed(entry):
+                self._answers.take(entry, link.number, message)
+            case WantContent(version):
+                self._give(link, version)
+            case Severed(peer):
+                log.warning("the connection of workers %s and %s broke: the epoch begins again", link.number, peer)
+                self.desk.tell(Stalled())
+            case Broke(story):
+                self.desk.fail(RuntimeError(f"worker {link.number} has broken:\n{story}"))
+            case _:
+                self.desk.tell(message)
+                with self.desk.lock:
+                    self.desk.moved.notify_all()
+
+    def _give(self, link: Link, version: Version) -> None:
+        if version == NOTHING_YET:
+            link.mail.put(Content(version, self._beginning(self.routing.hosted(link.number))))
+        else:
+            self.lost(link.number, f"it has nothing of version {version}")
+
+    def failed(self, error: BaseException) -> None:
+        self.desk.fail(error)
+
+    def lost(self, worker: int, why: str) -> None:
+        """A worker is gone. Nothing is kept elsewhere, so this ends the run."""
+        if self._stopping or self.desk.broken is not None:
+            return
+        self.desk.fail(
+            StateLost(
+                f"worker {worker} is lost ({why}), and with it the state it held: the run has ended; "
+                "start it again with ab.run(...) and fill it from its source"
+            )
+        )

@@ -1,0 +1,211 @@
+"""The coordinator and those who wait for it.
+
+The coordinator has no thread: whoever has something to tell it does so under the lock of its desk.
+
+Laws: callers come in turn, and no more rows wait or run at once than the gate lets in; an answer is given once; when
+the engine breaks, every caller that waits is told, and none waits again.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any
+
+from anabranch.drivers.callers import Gate, StateLost, Stopped, Waiter
+from anabranch.drivers.interrupts import HoldBack
+from anabranch.lang.entry import add_note
+from anabranch.runtime.coordinator import Coordinator
+from anabranch.runtime.messages import (
+    Committed,
+    CoordinatorEvent,
+    Grant,
+    Hold,
+    Outcome,
+    Release,
+    Reply,
+    Request,
+    Submit,
+    ToWorker,
+    Withdraw,
+    Withdrawn,
+)
+
+log = logging.getLogger(__name__)
+
+Watch = Callable[[float], None]
+PULSE = 0.1  # seconds between two looks at what cannot wake a waiting thread
+
+
+class Desk:
+    """`post` sends a message to a worker; `progress` says how much of the epoch in flight is done."""
+
+    def __init__(
+        self,
+        coordinator: Coordinator,
+        committed: Callable[[Committed], None],
+        gate: Gate,
+        post: Callable[[int, Any], None],
+        progress: Callable[[], float],
+    ) -> None:
+        self.coordinator, self.committed, self.gate = coordinator, committed, gate
+        self._post, self._progress = post, progress
+        self.lock = threading.RLock()
+        self.moved = threading.Condition(self.lock)
+        self.numbers = itertools.count(1)
+        self.line: deque[object] = deque()  # callers that wait for room, the first first
+        self.waiters: dict[int, Waiter] = {}
+        self.rows = 0  # of all waiters
+        self.ended = False  # it takes no more requests
+        self.broken: BaseException | None = None
+
+    @property
+    def closed(self) -> bool:
+        return self.ended or self.broken is not None
+
+    # -- callers: Ctrl-C is held back throughout, and let go where nothing can break ----------------------------------
+
+    def submit(
+        self, entry: str, rows: Sequence[tuple[Any, ...]], interrupts: HoldBack, watch: Watch | None = None
+    ) -> Outcome:
+        """Run a request, with the lock; it is let go meanwhile. `watch` is told from time to time how far it is."""
+        self.wait_for_room(len(rows), interrupts)
+        request = Request(next(self.numbers), entry, rows)
+        waiter = self._enter(request.number, len(rows), Submit(request))
+        self._wait(waiter, request.number, interrupts, watch)
+        assert waiter.outcome is not None
+        return waiter.outcome
+
+    @contextmanager
+    def hold(self, writes: bool = False) -> Iterator[HoldBack]:
+        """All state is the caller's inside the block; with `writes` it makes a new version, unless it raises.
+
+        Ctrl-C waits for the end of the block, or until the block relents.
+        """
+        with HoldBack() as interrupts:
+            with self.locked(interrupts):
+                self.refuse_closed()
+                number = next(self.numbers)
+                waiter = self._enter(number, 0, Hold(number))
+                self._wait(waiter, number, interrupts, None)
+            wrote = False
+            try:
+                yield interrupts
+                wrote = writes
+            finally:
+                self.tell(Release(number, wrote))
+
+    def close(self, patience: float, interrupts: HoldBack) -> None:
+        """Answer what has been asked, with the lock; what takes longer than the patience is taken back."""
+        self.ended = True
+        self.moved.notify_all()
+        end = perf_counter() + patience
+        try:
+            while self.waiters and self.broken is None and perf_counter() < end:
+                self.moved.wait(PULSE)
+                interrupts.relent()
+        finally:
+            for number in list(self.waiters):
+                self.tell(Withdraw(number))
+
+    def acquire(self, interrupts: HoldBack) -> None:
+        while not self.lock.acquire(timeout=PULSE):
+            interrupts.relent()
+
+    @contextmanager
+    def locked(self, interrupts: HoldBack) -> Iterator[None]:
+        self.acquire(interrupts)
+        try:
+            yield
+        finally:
+            self.lock.release()
+
+    def refuse_closed(self) -> None:
+        if isinstance(self.broken, StateLost):
+            raise StateLost(*self.broken.args)
+        if self.broken is not None:
+            raise Stopped("the engine has broken and takes no more requests; see the cause") from self.broken
+        if self.ended:
+            raise Stopped("the app has been stopped: start another with ab.run(...)")
+
+    def wait_for_room(self, rows: int, interrupts: HoldBack) -> None:
+        """A caller that is too fast is slowed down, not buffered; the one that came first goes first."""
+        ticket = object()
+        self.line.append(ticket)
+        try:
+            while self.line[0] is not ticket or (self.rows and self.rows + rows > self.gate.rows):
+                self.refuse_closed()
+                self.moved.wait(PULSE)
+                interrupts.relent()
+            self.refuse_closed()
+        finally:
+            self.line.remove(ticket)
+            self.moved.notify_all()
+
+    def _enter(self, number: int, rows: int, event: CoordinatorEvent) -> Waiter:
+        waiter = self.waiters[number] = Waiter(rows)
+        self.rows += rows
+        self.tell(event)
+        return waiter
+
+    def _wait(self, waiter: Waiter, number: int, interrupts: HoldBack, watch: Watch | None) -> None:
+        """Wait for the answer, without the lock; what cuts the waiting short takes the request back."""
+        self.lock.release()
+        try:
+            while not waiter.answered.wait(PULSE):
+                interrupts.relent()
+                if watch is not None:
+                    watch(self._progress())
+        except BaseException as error:
+            with self.lock:
+                self.tell(Withdraw(number))
+                if self.coordinator.held == number:
+                    self.tell(Release(number, False))
+                elif not waiter.withdrawn:
+                    add_note(error, "the request had already been carried out")
+            raise
+        finally:
+            self.lock.acquire()
+        if waiter.withdrawn:
+            raise Stopped("the app was stopped before the request was carried out: nothing of it has taken effect")
+        if waiter.outcome is None and self.broken is not None:
+            self.refuse_closed()
+
+    # -- the coordinator ----------------------------------------------------------------------------------------------
+
+    def tell(self, event: CoordinatorEvent) -> None:
+        with self.lock:
+            for command in self.coordinator.handle(event):
+                match command:
+                    case ToWorker(worker, message):
+                        self._post(worker, message)
+                    case Committed():
+                        self.committed(command)
+                    case Reply(number, outcome):
+                        self._answer(number, outcome, False)
+                    case Withdrawn(number):
+                        self._answer(number, None, True)
+                    case Grant(number):
+                        self._answer(number, None, False)
+
+    def _answer(self, number: int, outcome: Outcome | None, withdrawn: bool) -> None:
+        waiter = self.waiters.pop(number, None)
+        if waiter is not None:
+            self.rows -= waiter.rows
+            waiter.outcome, waiter.withdrawn = outcome, withdrawn
+            waiter.answered.set()
+        self.moved.notify_all()
+
+    def fail(self, error: BaseException) -> None:
+        """The engine has broken. Nobody may wait for ever, and nothing may go on."""
+        with self.lock:
+            if self.broken is None:
+                log.critical("the engine has broken", exc_info=error)
+            self.broken = self.broken or error
+            for number in list(self.waiters):
+                self._answer(number, None, False)

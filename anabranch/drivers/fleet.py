@@ -1,0 +1,172 @@
+"""The workers of a run that are in other processes, as the process of the coordinator sees them.
+
+Workers open a stream to the fleet's server and stay on it. What is sent to one goes through a queue and a thread of its
+own, so that nobody waits for the network who holds a lock.
+
+Laws: a worker is heard only after it has said who it is, has the same versions and has the program; a number is taken
+once; one that is gone, or does not answer, is told to `lost`, once.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from time import monotonic
+from typing import Any, Protocol
+
+from anabranch.drivers.flight import Broken, Security, Server, Stream
+from anabranch.drivers.resident import GREETING, versions
+from anabranch.drivers.wire import Goodbye, Hello, Peers, Ping, Ready, Reported, Setup, Wire
+from anabranch.lang.errors import ProgramError
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds: for all workers to start, for one to answer at all, and for all to end."""
+
+    start: float = 120.0
+    stall: float = 60.0
+    stop: float = 10.0
+
+
+class Launcher(Protocol):
+    """Starts workers somewhere: each connects to `address` and says who it is. `lost` hears of one that ends."""
+
+    def launch(self, address: str, security: Security, lost: Callable[[int, str], None]) -> None: ...
+    def end(self, patience: float) -> None: ...
+
+
+@dataclass(eq=False)
+class Link:
+    """The connection to a worker."""
+
+    number: int
+    stream: Stream
+    address: str
+    mail: SimpleQueue[Any] = field(default_factory=SimpleQueue)
+    heard: float = field(default_factory=monotonic)  # when it last said something
+    reported: Reported | None = None
+
+
+class Listener(Protocol):
+    """Whom the fleet tells what happens; on threads of its own."""
+
+    def joined(self) -> None: ...
+    def take(self, link: Link, message: Any) -> None: ...
+    def lost(self, worker: int, why: str) -> None: ...
+    def failed(self, error: BaseException) -> None: ...
+
+
+class Fleet:
+    def __init__(
+        self,
+        workers: int,
+        setup: Setup,
+        fingerprint: str,
+        wire: Wire,
+        listener: Listener,
+        patience: Patience,
+        security: Security,
+        host: str,
+    ) -> None:
+        self.workers, self.security, self.patience = workers, security, patience
+        self._setup, self._fingerprint, self._wire, self._listener = setup, fingerprint, wire, listener
+        self.links: dict[int, Link] = {}
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self.server = Server(security, {}, {"worker": self._hear}, host=host)
+        threading.Thread(target=self._look_after, name="anabranch-watch", daemon=True).start()
+
+    @property
+    def complete(self) -> bool:
+        return len(self.links) == self.workers
+
+    def post(self, worker: int, message: Any) -> None:
+        link = self.links.get(worker)
+        if link is not None:
+            link.mail.put(message)
+
+    def post_all(self, message: Any) -> None:
+        for worker in range(self.workers):
+            self.post(worker, message)
+
+    def end(self) -> None:
+        """Let all workers end; the server stays until they have."""
+        self._ended.set()
+        self.post_all(Goodbye())
+
+    # -- a worker -----------------------------------------------------------------------------------------------------
+
+    def _hear(self, stream: Stream) -> None:
+        """From its hello to its end. Called by the server, on a thread for each."""
+        hello = GREETING.decode(stream.hello)
+        if not isinstance(hello, Hello) or hello.number not in range(self.workers) or hello.number in self.links:
+            log.warning("a worker that was not expected was sent away: %s", hello)
+            return
+        if hello.versions != versions():
+            self._listener.failed(_differ(hello))
+            return
+        try:
+            stream.send(GREETING.encode(self._setup))
+            data = stream.receive()
+            ready = None if data is None else GREETING.decode(data)
+            if not isinstance(ready, Ready) or ready.fingerprint != self._fingerprint:
+                told = (isinstance(ready, Ready) and ready.problem) or "it has another one"
+                self._listener.failed(ProgramError(f"worker {hello.number} cannot run the program: {told}"))
+                return
+            link = Link(hello.number, stream, hello.address)
+            threading.Thread(target=self._send, args=(link,), name=f"anabranch-to-{link.number}", daemon=True).start()
+            self._join(link)
+            while (data := stream.receive()) is not None:
+                link.heard = monotonic()
+                self._listener.take(link, self._wire.decode(data))
+        except Broken as error:
+            log.info("worker %s: %s", hello.number, error)
+        except BaseException as error:
+            self._listener.failed(error)
+            raise
+        if not self._ended.is_set():
+            self._listener.lost(hello.number, "its connection broke")
+
+    def _join(self, link: Link) -> None:
+        with self._lock:
+            self.links[link.number] = link
+            complete = self.complete
+        if complete:
+            self.post_all(Peers(tuple(self.links[w].address for w in range(self.workers))))
+            self._listener.joined()
+
+    def _send(self, link: Link) -> None:
+        """The thread that writes to a worker."""
+        try:
+            while True:
+                message = link.mail.get()
+                link.stream.send(self._wire.encode(message))
+                if isinstance(message, Goodbye):
+                    return
+        except Broken as error:
+            log.info("worker %s: %s", link.number, error)
+        except BaseException as error:
+            self._listener.failed(error)
+
+    def _look_after(self) -> None:
+        """Finds workers that neither answer nor end."""
+        patience = self.patience.stall
+        while not self._ended.wait(min(5.0, patience / 4)):
+            now = monotonic()
+            for link in list(self.links.values()):
+                if now - link.heard > patience:
+                    self._listener.lost(link.number, f"it has not answered for {patience:g} s")
+                link.mail.put(Ping(0))
+
+
+def _differ(hello: Hello) -> ProgramError:
+    mine = dict(versions())
+    other = [(name, theirs) for name, theirs in hello.versions if theirs != mine.get(name)]
+    named = ", ".join(f"{name} {theirs} there, {mine.get(name)} here" for name, theirs in other)
+    return ProgramError(f"worker {hello.number} cannot take part: {named}; install the same versions on both")

@@ -1,0 +1,154 @@
+"""A process that starts workers by forking itself, so that what takes long to import is imported once.
+
+It has one thread and no connections. It is told over a pipe where a worker shall connect and with which token:
+arguments and environment could be read by others. Whoever runs it may end, and then it ends; workers end by themselves
+when their coordinator is gone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+Ended = Callable[[int], None]  # is told the exit code, negative for a signal
+
+
+class Nursery:
+    """`start` gives the process number of a new worker; `ended` is told its end, on another thread."""
+
+    def __init__(self) -> None:
+        orders, self._orders = os.pipe()
+        self._news, news = os.pipe()
+        home = str(Path(__file__).resolve().parents[2])
+        path = os.pathsep.join([home, *filter(None, [os.environ.get("PYTHONPATH")])])
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "anabranch.drivers.nursery", str(orders), str(news)],
+            pass_fds=(orders, news),
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": path},
+            start_new_session=True,  # Ctrl-C is for the caller
+        )
+        os.close(orders)
+        os.close(news)
+        self._lock = threading.Lock()
+        self._names = itertools.count()
+        self._unborn: dict[str, _Birth] = {}
+        self._living: dict[int, Ended] = {}
+        self._closed = False
+        threading.Thread(target=self._listen, name="anabranch-nursery", daemon=True).start()
+
+    def start(self, worker: dict[str, Any], ended: Ended, patience: float = 60.0) -> int:
+        birth, name = _Birth(ended), str(next(self._names))
+        with self._lock:
+            self._unborn[name] = birth
+            os.write(self._orders, json.dumps({"name": name, **worker}).encode() + b"\n")
+        if not birth.over.wait(patience) or not birth.pid:
+            raise RuntimeError(f"no worker process could be started within {patience:g} s; see what it has printed")
+        return birth.pid
+
+    def close(self) -> None:
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                os.close(self._orders)
+        self._process.wait()
+
+    def _listen(self) -> None:
+        with os.fdopen(self._news, "rb") as news:
+            for line in news:
+                told = json.loads(line)
+                with self._lock:
+                    if "name" in told:
+                        birth = self._unborn.pop(told["name"])
+                        birth.pid = told["pid"]
+                        self._living[birth.pid] = birth.ended
+                        birth.over.set()
+                        continue
+                    ended = self._living.pop(told["pid"])
+                ended(told["code"])
+        for birth in self._unborn.values():
+            birth.over.set()
+
+
+@dataclass(eq=False)
+class _Birth:
+    ended: Ended
+    pid: int = 0
+    over: threading.Event = field(default_factory=threading.Event)
+
+
+def main(orders: int, news: int) -> None:
+    """The process itself."""
+
+    selector = selectors.DefaultSelector()
+    selector.register(orders, selectors.EVENT_READ)
+    awake, alarm = os.pipe()
+    os.set_blocking(alarm, False)
+    selector.register(awake, selectors.EVENT_READ)
+    signal.set_wakeup_fd(alarm)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    rest = b""
+    while True:
+        ready = [key.fd for key, _ in selector.select()]
+        if awake in ready:
+            os.read(awake, 4096)
+            _bury(news)
+        if orders in ready:
+            data = os.read(orders, 1 << 16)
+            if not data:
+                return
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                _bear(json.loads(line), (orders, news, awake, alarm))
+
+
+def _bear(worker: dict[str, Any], ours: tuple[int, int, int, int]) -> None:
+    orders, news, awake, alarm = ours
+    pid = os.fork()
+    if pid:
+        os.write(news, json.dumps({"name": worker["name"], "pid": pid}).encode() + b"\n")
+        return
+    code = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for fd in (orders, news, awake, alarm):
+            os.close(fd)
+        from anabranch.drivers.flight import Security
+        from anabranch.drivers.resident import Resident
+
+        Resident(worker["number"], worker["address"], Security(worker["token"])).run()
+        code = 0
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)  # nothing of the nursery's is this process's to clean up
+
+
+def _bury(news: int) -> None:
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if not pid:
+            return
+        code = os.waitstatus_to_exitcode(status)
+        os.write(news, json.dumps({"pid": pid, "code": code}).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))

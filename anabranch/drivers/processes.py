@@ -1,0 +1,48 @@
+"""Workers as processes of this machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from functools import partial
+from time import monotonic
+
+from anabranch.drivers.flight import Security
+from anabranch.drivers.nursery import Nursery
+
+
+class Processes:
+    """Starts them from a nursery: its own, or one that it is given and others use too."""
+
+    def __init__(self, workers: int, nursery: Nursery | None = None) -> None:
+        self._workers = workers
+        self._own = nursery is None
+        self._nursery = nursery or Nursery()
+        self.pids: dict[int, int] = {}  # by worker, of those that live
+        self._changed = threading.Condition()
+
+    def launch(self, address: str, security: Security, lost: Callable[[int, str], None]) -> None:
+        told = {"address": address, "token": security.token}
+        for number in range(self._workers):
+            pid = self._nursery.start({"number": number, **told}, partial(self._ended, number, lost))
+            with self._changed:
+                self.pids[number] = pid
+
+    def _ended(self, number: int, lost: Callable[[int, str], None], code: int) -> None:
+        with self._changed:
+            self.pids.pop(number, None)
+            self._changed.notify_all()
+        lost(number, f"its process ended with {f'signal {-code}' if code < 0 else f'code {code}'}")
+
+    def end(self, patience: float) -> None:
+        """Wait for their ends, and make an end of those that do not."""
+        end = monotonic() + patience
+        with self._changed:
+            self._changed.wait_for(lambda: not self.pids, patience)
+            for pid in self.pids.values():
+                os.kill(pid, signal.SIGKILL)
+            self._changed.wait_for(lambda: not self.pids, max(1.0, end - monotonic()))
+        if self._own:
+            self._nursery.close()

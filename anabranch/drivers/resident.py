@@ -1,0 +1,230 @@
+"""A worker in an address space of its own: its machine, its connections, and what its coordinator's host asks of it.
+
+It has one stream to the coordinator, which it opens, and one to each worker it sends rows to. Whoever reads a stream
+does nothing but put what comes into the machine's mail, so nobody waits for one who waits for him.
+
+Laws: it ends when the coordinator says so, or when the connection to it breaks; what a broken connection to a peer may
+have lost is told to the coordinator, which begins the epoch again.
+"""
+
+from __future__ import annotations
+
+import platform
+import threading
+import traceback
+from contextlib import suppress
+from typing import Any
+
+import msgpack
+import pyarrow as pa
+
+from anabranch.compiler import compile
+from anabranch.drivers.callers import Stop
+from anabranch.drivers.flight import Broken, Client, Security, Server, Stream
+from anabranch.drivers.host import Host
+from anabranch.drivers.shipping import fingerprint, unpack_program
+from anabranch.drivers.timing import Cells, TimedCode
+from anabranch.drivers.values import Values
+from anabranch.drivers.wire import (
+    HOSTS,
+    Broke,
+    Content,
+    Goodbye,
+    Hello,
+    Install,
+    Peers,
+    Ping,
+    Ready,
+    Report,
+    Reported,
+    Setup,
+    Severed,
+    WantContent,
+    Wire,
+)
+from anabranch.graph.nodes import Graph
+from anabranch.kernels import PythonCode
+from anabranch.lang import Program
+from anabranch.lang.release import VERSION
+from anabranch.lang.spec import describe
+from anabranch.runtime.collecting import Copies
+from anabranch.runtime.memory import Memory
+from anabranch.runtime.messages import Load, Loaded
+from anabranch.runtime.routing import Routing
+from anabranch.runtime.rows import Runner
+from anabranch.runtime.worker import Worker
+from anabranch.state.collected import part_of
+from anabranch.state.sizes import size_of
+
+FAREWELL = 1.0  # seconds
+GREETING = Values(HOSTS)  # before a program is known
+
+
+def versions() -> tuple[tuple[str, str], ...]:
+    """What two ends must have in common to understand each other."""
+    python = ".".join(platform.python_version_tuple()[:2])
+    packages = {"anabranch": VERSION, "pyarrow": pa.__version__.partition(".")[0]}
+    return (("python", python), *sorted(packages.items()), ("msgpack", str(msgpack.version[0])))
+
+
+class Resident:
+    """Worker `number` of the run whose coordinator is at `address`; `run` comes back when the run has ended."""
+
+    def __init__(self, number: int, address: str, security: Security, host: str = "127.0.0.1") -> None:
+        self.number = number
+        self._security = security
+        self._arrived = threading.Event()  # the machine is there to take mail
+        self._changed = threading.Condition()
+        self._heard = 0  # peers whose streams are open
+        self._leaving = False
+        self._server = Server(security, {}, {"peer": self._hear_peer}, host=host)
+        self._client = Client(address, security)
+        hello = Hello(number, self._server.address, versions())
+        self._driver: Stream = self._client.open("worker", GREETING.encode(hello))
+        self._peers: tuple[str, ...] = ()
+        self._links: dict[int, tuple[Client, Stream]] = {}
+
+    def run(self, program: Program | None = None) -> None:
+        try:
+            if self._set_up(program):
+                self._host.start()
+                self._arrived.set()
+                self._listen()
+        except Broken:
+            pass  # the coordinator's process is gone, and with it whoever wanted something
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        """End what goes out, and give peers a moment to do the same: a connection that ends is not one that breaks."""
+        self._leaving = True
+        self._arrived.set()
+        for _, stream in self._links.values():
+            with suppress(Broken):
+                stream.end()
+        with self._changed:
+            self._changed.wait_for(lambda: not self._heard, FAREWELL)
+        for client, _ in self._links.values():
+            client.close()
+        self._server.stop()
+        self._client.close()
+
+    def _set_up(self, program: Program | None) -> bool:
+        data = self._driver.receive()
+        if data is None:
+            return False
+        setup = GREETING.decode(data)
+        assert isinstance(setup, Setup)
+        try:
+            if setup.program is not None:
+                program, graph = unpack_program(setup.program)
+            else:
+                assert program is not None
+                graph = compile(type(program))
+            self._build(program, graph, Routing(setup.instance_of_bucket, setup.worker_of_instance))
+        except Exception as error:
+            told = "".join(traceback.format_exception_only(error)).strip()
+            self._driver.send(GREETING.encode(Ready("", told)))
+            self._driver.receive()  # until the other end has read it
+            return False
+        self._driver.send(GREETING.encode(Ready(fingerprint(graph))))
+        return True
+
+    def _build(self, program: Program, graph: Graph, routing: Routing) -> None:
+        self._program, self._graph = program, graph
+        self._wire = Wire(graph)
+        self._memory = Memory(graph, None, routing)
+        self._cells: Cells = {}
+        code = TimedCode(PythonCode(graph, program), self._cells)
+        runner = Runner(graph, code, self._memory, dict(describe(type(program)).entries))
+        machine = Worker(self.number, routing.workers, runner, None, Copies(graph, program, routing))
+        self._host = Host(machine, self._post, self._tell, self._broke, self._load)
+
+    # -- what comes in ------------------------------------------------------------------------------------------------
+
+    def _listen(self) -> None:
+        """Until the end: what the coordinator and its host say."""
+        while (data := self._driver.receive()) is not None:
+            message = self._wire.decode(data)
+            match message:
+                case Goodbye():
+                    break
+                case Peers(addresses):
+                    self._peers = addresses
+                case Ping():
+                    self._tell(message)
+                case Report(number):
+                    self._tell(self._report(number))
+                case Install():
+                    pass
+                case Content():
+                    self._put(message)
+                case _:
+                    self._host.mail.put(message)
+        self._host.mail.put(Stop())
+
+    def _hear_peer(self, stream: Stream) -> None:
+        """Another worker's rows. Called by the server, on a thread for each peer."""
+        peer = int.from_bytes(stream.hello, "big")
+        self._arrived.wait()
+        with self._changed:
+            self._heard += 1
+        try:
+            while (data := stream.receive()) is not None:
+                self._host.mail.put(self._wire.decode(data))
+        except Broken:
+            if not self._leaving:
+                self._tell(Severed(peer))
+        finally:
+            with self._changed:
+                self._heard -= 1
+                self._changed.notify_all()
+
+    def _put(self, given: Content) -> None:
+        states = {s.name: s for s in self._graph.states}
+        for instance, parts in given.parts:
+            content = {name: part_of(states[name], self._program, found) for name, found in parts}
+            self._memory.put(instance, content, given.version)
+        self._host.mail.put(Loaded(given.version))
+
+    # -- what goes out ------------------------------------------------------------------------------------------------
+
+    def _tell(self, message: Any) -> None:
+        self._driver.send(self._wire.encode(message))
+
+    def _post(self, peer: int, message: Any) -> None:
+        if peer == self.number:
+            self._host.mail.put(message)
+        elif peer < 0:
+            self._tell(message)
+        else:
+            data = self._wire.encode(message)
+            try:
+                self._link(peer).send(data)
+            except Broken:
+                client, _ = self._links.pop(peer, (None, None))
+                if client is not None:
+                    client.close()
+                if not self._leaving:
+                    self._tell(Severed(peer))
+
+    def _link(self, peer: int) -> Stream:
+        found = self._links.get(peer)
+        if found is None:
+            client = Client(self._peers[peer], self._security)
+            found = self._links[peer] = client, client.open("peer", self.number.to_bytes(4, "big"))
+        return found[1]
+
+    def _load(self, load: Load) -> None:
+        self._tell(WantContent(load.version))
+
+    def _broke(self, error: BaseException) -> None:
+        self._tell(Broke("".join(traceback.format_exception(error))))
+
+    def _report(self, number: int) -> Reported:
+        rows = tuple((name, int(rows), seconds) for name, (rows, seconds) in list(self._cells.items()))
+        sizes: dict[str, int] = {}
+        for i in self._host.worker.instances:
+            for name, part in self._memory.of_instance[i].items():
+                sizes[name] = sizes.get(name, 0) + size_of(part)
+        return Reported(number, self._host.busy, rows, tuple(sizes.items()), self._host.worker.progress)

@@ -1,0 +1,55 @@
+"""State between two epochs, where all of it is in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+from anabranch.drivers.threads import Threads
+from anabranch.runtime.memory import Memory
+from anabranch.runtime.messages import NOTHING_YET, Version
+from anabranch.runtime.routing import Routing
+from anabranch.runtime.rows import Held
+
+T = TypeVar("T")
+LOADING = Version(-1, 0)  # opens the journals for a change; no epoch has it
+
+
+class Rest(Protocol):
+    """Reads and writes of all state, while nothing runs. What is given to it may run more than once."""
+
+    routing: Routing
+
+    def look(self, read: Callable[[Held], T]) -> T: ...
+    def change(self, steps: Sequence[Callable[[Held], None]], check: Callable[[Held], None]) -> None: ...
+    def sizes(self) -> dict[str, int]: ...
+
+
+class RestHere:
+    """Law: a change is one epoch, or leaves no trace."""
+
+    def __init__(self, memory: Memory, driver: Threads, size: Callable[[Any], int]) -> None:
+        self._memory, self._driver, self._size = memory, driver, size
+        self.routing = memory.routing
+
+    def look(self, read: Callable[[Held], T]) -> T:
+        with self._driver.hold():
+            return read(self._memory)
+
+    def change(self, steps: Sequence[Callable[[Held], None]], check: Callable[[Held], None]) -> None:
+        memory, instances = self._memory, range(self.routing.instances)
+        with self._driver.hold(writes=True) as interrupts:
+            memory.open(instances, LOADING)
+            try:
+                for step in steps:
+                    interrupts.relent()
+                    step(memory)
+                check(memory)
+            except BaseException:
+                memory.settle(instances, NOTHING_YET, LOADING)
+                raise
+            memory.settle(instances, LOADING, LOADING)
+
+    def sizes(self) -> dict[str, int]:
+        with self._driver.hold():
+            return {name: sum(map(self._size, parts)) for name, parts in self._memory.parts.items()}

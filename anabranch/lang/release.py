@@ -1,0 +1,3 @@
+"""Which release of anabranch this is, for every layer."""
+
+VERSION = "0.1.0"

@@ -1,0 +1,112 @@
+"""Real Spark: `spark` is a session of local[4], `cluster` one of two executors in processes of their own.
+
+A process has at most one SparkContext. All tests of a process share it; who asks for the other kind ends the first one
+and its JVM. That costs seconds, so a file of tests asks for one kind only. `make tests` runs this folder without xdist:
+Spark has threads of its own. Under `pytest -n N` it works too, with a JVM in every worker that gets such a test.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyspark
+import pytest
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+from tests.jvm import find_jvm
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+LOCAL = "local[4]"
+CLUSTER = "local-cluster[2,2,1024]"  # executors, their cores, their megabytes
+KINDS = {"spark", "cluster"}
+
+
+class Host:
+    """The SparkContext of this process, if it has one now."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.session: SparkSession | None = None
+
+    def give(self, master: str) -> SparkSession:
+        if self.session is not None and self.session.sparkContext.master != master:
+            self.stop()
+        if self.session is None:
+            self.session = self._start(master)
+        return self.session
+
+    def _start(self, master: str) -> SparkSession:
+        builder = SparkSession.builder.master(master).appName("anabranch tests")
+        for name, value in {
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.memory": "1g",
+            "spark.executor.memory": "1g",
+            "spark.executorEnv.PYTHONPATH": str(ROOT),
+            "spark.local.dir": str(self.folder / "local"),
+            "spark.sql.shuffle.partitions": "4",
+            "spark.sql.warehouse.dir": str(self.folder / "warehouse"),
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+        }.items():
+            builder = builder.config(name, value)
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("ERROR")
+        return session
+
+    def stop(self) -> None:
+        """End the context and its JVM, and wait until it is gone."""
+        if self.session is None:
+            return
+        context = self.session.sparkContext
+        work = Path(pyspark.__file__).parent / "work" / context.applicationId  # what executors of a cluster leave
+        gateway = context._gateway
+        self.session.stop()
+        self.session = None
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait(timeout=60)
+        SparkContext._gateway = SparkContext._jvm = None  # the next context starts a JVM
+        shutil.rmtree(work, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def spark_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith(("SPARK_", "PYSPARK_"))]:
+            patch.delenv(name)  # meant for another Spark than the one of this environment
+        patch.setenv("JAVA_HOME", str(find_jvm()))
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        patch.setenv("PYSPARK_DRIVER_PYTHON", sys.executable)
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        patch.setenv("SPARK_LOCAL_HOSTNAME", "localhost")
+        host = Host(tmp_path_factory.mktemp("spark"))
+        yield host
+        host.stop()
+
+
+@pytest.fixture(scope="module")
+def spark(spark_host: Host) -> SparkSession:
+    return spark_host.give(LOCAL)
+
+
+@pytest.fixture(scope="module")
+def cluster(spark_host: Host) -> SparkSession:
+    return spark_host.give(CLUSTER)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A file that asks for both kinds would end the session that it still holds."""
+    asked: dict[Path, set[str]] = {}
+    for item in items:
+        if isinstance(item, pytest.Function) and item.path.is_relative_to(HERE):
+            asked.setdefault(item.path, set()).update(KINDS.intersection(item.fixturenames))
+    for path, kinds in asked.items():
+        if kinds == KINDS:
+            raise pytest.UsageError(f"{path} asks for `spark` and for `cluster`; do: make two files of it")
