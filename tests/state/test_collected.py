@@ -242,7 +242,7 @@ def contents(draw: st.DrawFn, name: str) -> Any:
 
 @st.composite
 def calls(draw: st.DrawFn, name: str, *among: str, keys: Any = None) -> tuple[Operation, Arguments]:
-    key, x = keys or KEYS[name], VALUES[name]
+    key, x = KEYS[name] if keys is None else keys, VALUES[name]
     operation = OPERATIONS[name][draw(st.sampled_from(among or list(OPERATIONS[name])))]
     of_key = draw(key)
     line = of_key[0] if isinstance(of_key, tuple) else of_key

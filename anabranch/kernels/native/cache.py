@@ -28,7 +28,10 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataC
 log = logging.getLogger(__name__)
 
 CHECKSUM = 32  # bytes
-PRIMITIVES = tuple("words libm numbers text hashing lines lists dicts sorting strings tables memory driver".split())
+PRIMITIVES = (
+    *"words libm numbers text hashing lines lists dicts sorting strings tables memory driver".split(),
+    *"dense moments products merging gathering".split(),
+)
 
 
 def folder() -> Path | None:

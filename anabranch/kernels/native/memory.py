@@ -42,6 +42,7 @@ KEPT: Final = 144  # where what results refer to is put next
 KEPT_END: Final = 152
 BOXES: Final = 160  # how many boxes there are
 OUT: Final = 168  # address of the boxes
+SEQUENCES: Final = 176  # address of the sequence numbers of the rows; 0 where they are those from SEQUENCE on
 RING: Final = 192  # for each key that is known ahead: the hashes of the rows to come, then the entries they may have
 RING_ROWS: Final = 64
 RING_KEYS: Final = 4

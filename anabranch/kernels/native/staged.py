@@ -225,7 +225,7 @@ def _write_row_function(
             read: set[str] = set()
             if flow is None:
                 parameters(scope, start, "i")
-                out.line("sequence = load(c + 104) + i")
+                out.line(f"sequence = {_sequence(module)}")
                 out.line("order = 0")
                 out.line("home = load(c + 120)")
                 read = {w for n in start for w in scope.variable(n).words}
@@ -339,9 +339,15 @@ def _write_start(module: Module, entry: Entry, ahead: Sequence[Ahead]) -> str:
                 parameters(scope, used, "i", list(given.items()), False)
                 hashed = hash_of(scope.write.named(entry.key))
         else:
-            hashed = hash_of(Value(INT, (f"((load(c + 104) + i) // {BLOCK})",)))
+            hashed = hash_of(Value(INT, (f"(({_sequence(module)}) // {BLOCK})",)))
         out.line(f"return load(load(c + 64) + 8 * ({hashed} & 1023))")
     return str(out)
+
+
+def _sequence(module: Module) -> str:
+    """The sequence number of row i of a block, or of a share of one."""
+    found = module.once.let("sequences", "load(c + 176)")
+    return f"load({found} + 8 * i) if {found} != 0 else load(c + 104) + i"
 
 
 def flows_into(graph: Graph, entry: Entry, stages: Mapping[str, int], stage: int) -> list[Flow]:

@@ -22,6 +22,7 @@ from anabranch.kernels.native.columns import Words, strides
 from anabranch.kernels.native.layout import NotInKernels, kinds
 from anabranch.kernels.native.merging import merge_rows
 from anabranch.kernels.native.running import Context, Ground
+from anabranch.kernels.native.shares import Share
 from anabranch.kernels.native.staged import SYSTEM, row_width
 from anabranch.kernels.native.stores import zeros
 from anabranch.kernels.native.words import Leave
@@ -95,7 +96,11 @@ class StageContext(Context):
 
 
 class StageBatch:
-    """The rows of one stage on one instance, on their way through its kernel; `done` of them have run."""
+    """The rows of one stage on one instance, on their way through its kernel; `done` of them have run.
+
+    The source of the first stage is all rows of the request, or the share of the worker; of either the instance takes
+    those that start at it.
+    """
 
     def __init__(
         self,
@@ -119,6 +124,7 @@ class StageBatch:
             self._head[m.BOX_WORDS * i + m.BOX_SIZE // 8] = size
         self._kept: list[Any] = []
         self._pad = Pad()
+        self._sequences = np.ascontiguousarray(source.sequences) if isinstance(source, Share) else None
         if isinstance(source, Block):
             self.total = len(source)
             self._ways = self._addresses = zeros(0)
@@ -138,6 +144,7 @@ class StageBatch:
             m_set(m.INPUTS, self._ways.ctypes.data)
         m_set(m.CONSTANTS, self._kernel.constants.ctypes.data)
         m_set(m.SEQUENCE, self._sequence)
+        m_set(m.SEQUENCES, self._sequences.ctypes.data if self._sequences is not None else 0)
         m_set(m.HOME, self._instance)
         m_set(m.OUT, self._head.ctypes.data)
         m_set(m.BOXES, len(self._rows))
@@ -188,7 +195,8 @@ class StageBatch:
     def _run_python(self, i: int) -> None:
         graph = self._context.graph
         if isinstance(self._source, Block):
-            row: tuple[Any, ...] = (None, self._sequence + i, 0, self._instance, self._source[i])
+            number = self._sequence + i if self._sequences is None else int(self._sequences[i])
+            row: tuple[Any, ...] = (None, number, 0, self._instance, self._source[i])
         else:
             flow = int(self._ways[i])
             task = graph.task(graph.flow(flow).target)

@@ -109,7 +109,7 @@ def test_calls_are_as_plain() -> None:
     plain = Vectors()
     with App(Vectors(), 1, tier="compiled") as app:
         for entry, given in rows().items():
-            assert app._tiers.is_fast(entry), app._tiers.fallback(entry)
+            assert app._engine.tiers.is_fast(entry), app._engine.tiers.fallback(entry)
             for row in given:
                 found, expected = (answer(getattr(target, entry), row) for target in (app, plain))
                 assert found == expected, (entry, row)
@@ -142,14 +142,14 @@ def test_the_examples_of_dense_state_compile() -> None:
     points = [dense(p) for p in rng.normal(0, 3, (300, 2)).tolist()]
     plain = KMeans(3, 2)
     with App(KMeans(3, 2), 1, tier="compiled") as app:
-        assert app._tiers.is_fast("add") and app._tiers.is_fast("centre")
+        assert app._engine.tiers.is_fast("add") and app._engine.tiers.is_fast("centre")
         for _ in range(2):
             assert list(app.add.many({"point": points})["result"]) == [plain.add(p) for p in points]
             assert app.step() == plain.step()  # by Python, on the same memory
         assert [app.centre(c) for c in range(3)] == [plain.centre(c) for c in range(3)]
     learner = LogisticRegression()
     with App(LogisticRegression(), 1, tier="compiled") as app:
-        assert app._tiers.is_fast("learn") and app._tiers.is_fast("guess")
+        assert app._engine.tiers.is_fast("learn") and app._engine.tiers.is_fast("guess")
         for x, y in zip(rng.normal(0, 1, (100, 3)).tolist(), rng.integers(0, 2, 100).tolist(), strict=True):
             app.learn(dense(x), float(y))
             learner.learn(dense(x), float(y))

@@ -111,8 +111,8 @@ def test_records_are_as_plain() -> None:
                 assert answer(getattr(app, entry), (v,)) == answer(getattr(plain, entry), (v,)), (entry, v)
         folded = datetime(2020, 1, 1, fold=1, tzinfo=dt.UTC)
         assert repr(app.moment(folded)) == repr(plain.moment(folded))
-        assert all(app._tiers.is_fast(e) for e in ("by_name", "both", "replaced", "same", "held", "span"))
-        assert not any(app._tiers.is_fast(e) for e in ("helped", "made", "compared", "kept_int", "replaced_int"))
+        assert all(app._engine.tiers.is_fast(e) for e in ("by_name", "both", "replaced", "same", "held", "span"))
+        assert not any(app._engine.tiers.is_fast(e) for e in ("helped", "made", "compared", "kept_int", "replaced_int"))
 
 
 class Odd(ab.Program):

@@ -72,7 +72,7 @@ def small() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def apps() -> Iterator[tuple[Any, Any]]:
     with ab.run(Ledger(), workers=1, tier="compiled") as fast, ab.run(Ledger(), workers=1, tier="python") as slow:
-        assert [name for name in COMPILED if not fast._tiers.is_fast(name)] == []
+        assert [name for name in COMPILED if not fast._engine.tiers.is_fast(name)] == []
         yield fast, slow
 
 
@@ -172,7 +172,7 @@ def test_an_overflow_of_state_fails_alike(apps: tuple[Any, Any]) -> None:
             return self.total[key]
 
     with ab.run(Total(), workers=1, tier="compiled") as fast, ab.run(Total(), workers=1, tier="python") as slow:
-        assert fast._tiers.is_fast("add")
+        assert fast._engine.tiers.is_fast("add")
         for rows in ([1] * 100, [2**62] * 100, [-5] * 70, [2**63 - 1, 1]):
             found = []
             for app in (fast, slow):

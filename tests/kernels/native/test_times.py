@@ -148,7 +148,7 @@ def test_calls_are_as_plain() -> None:
     plain = Times()
     with App(Times(), 1, tier="compiled") as app:
         for entry, given in rows().items():
-            assert app._tiers.is_fast(entry), app._tiers.fallback(entry)
+            assert app._engine.tiers.is_fast(entry), app._engine.tiers.fallback(entry)
             for row in given:
                 found, expected = (answer(getattr(target, entry), row) for target in (app, plain))
                 assert found == expected, (entry, row)
@@ -166,7 +166,7 @@ def test_columns_of_arrow_are_as_plain(workers: int) -> None:
             expected = [getattr(plain, entry)(*row) for row in given]
             types = {"z": pa.timestamp("us", tz="UTC")}
             columns = {n: pa.array([r[i] for r in given], type=types.get(n)) for i, n in enumerate(names)}
-            assert app._tiers.block(app.entries[entry]._spec, pa.table(columns)) is not None
+            assert app._engine.tiers.block(app.entries[entry]._spec, pa.table(columns)) is not None
             found = app.entries[entry].many(pa.table(columns))
             assert found["result"].to_pylist() == [as_arrow(x) for x in expected]
         assert app.state.days.to_arrow().sort_by("key")["value"].to_pylist() == [

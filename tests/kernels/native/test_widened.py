@@ -365,7 +365,7 @@ def test_same_as_plain(program: type[ab.Program]) -> None:
         for cls, name, rows in cases():
             if cls is not program:
                 continue
-            assert app._tiers.is_fast(name), f"{name}: {app._tiers.fallback(name)}"
+            assert app._engine.tiers.is_fast(name), f"{name}: {app._engine.tiers.fallback(name)}"
             for row in rows:
                 expected = answer(getattr(plain, name), _own(row))
                 assert answer(getattr(app, name), _own(row)) == expected, (name, row)
