@@ -6,7 +6,9 @@ waits is told at once. What is read or written between two epochs goes the way o
 
 from __future__ import annotations
 
+import atexit
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +25,7 @@ from anabranch.drivers.interrupts import HoldBack
 from anabranch.drivers.wire import (
     Broke,
     Content,
+    Install,
     Installed,
     Ping,
     Report,
@@ -54,6 +57,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 HOLDER = -2  # who holds all state, as a collector
+LEAVING = 3.0  # seconds in which workers leave that have nothing to do
 Parts = Callable[[Sequence[int]], tuple[tuple[int, tuple[tuple[str, Any], ...]], ...]]
 Step = Callable[[Copies], None]
 
@@ -67,7 +71,7 @@ class Apart:
         machine: Worker,
         copies: Copies,
         wire: Wire,
-        setup: Setup,
+        program: bytes,
         fingerprint: str,
         beginning: Parts,
         launcher: Launcher,
@@ -75,7 +79,6 @@ class Apart:
         gate: Gate | None = None,
         patience: Patience | None = None,
         security: Security | None = None,
-        host: str = "127.0.0.1",
     ) -> None:
         """`machine` runs what is collected here, `copies` are for reads and writes between two epochs.
 
@@ -85,22 +88,29 @@ class Apart:
         self._patience = patience or Patience()
         self.routing = copies.routing
         self._stopping = False
+        self._process = os.getpid()
         self._answers = Answers()
         self.desk = Desk(coordinator, committed, gate or Gate(), self._post, self.progress)
         self._host = Host(machine, self._post, self.desk.tell, self.desk.fail)
         self._host.start()
+        routing = self.routing
         self._fleet = Fleet(
-            self.routing.workers,
-            setup,
+            routing.workers,
+            Setup(
+                None if launcher.carries else program,
+                routing.instance_of_bucket,
+                routing.worker_of_instance,
+            ),
             fingerprint,
             wire,
             self,
             self._patience,
             security or Security.of_a_run(),
-            host,
+            launcher.host,
         )
+        atexit.register(self._at_exit)  # before the server's own end, which would look like the loss of all workers
         try:
-            launcher.launch(self._fleet.server.address, self._fleet.security, self.lost)
+            launcher.launch(self._fleet.server.address, self._fleet.security, program, self.lost)
             self._wait_for_all()
         except BaseException:
             self._end()
@@ -192,7 +202,7 @@ class Apart:
         while not waiting.complete.wait(PULSE):
             if interrupts is not None:
                 interrupts.relent()
-            if self.desk.broken is not None:
+            if self._stopping or self.desk.broken is not None:
                 self.desk.refuse_closed()
         return waiting.found
 
@@ -206,18 +216,44 @@ class Apart:
     def stop(self, patience: float | None = None) -> None:
         """Answer what has been asked, then end the workers."""
         self.refuse_from_within()
-        with HoldBack() as interrupts, self.desk.locked(interrupts):
-            self._stopping = True
-            self.desk.close(self._patience.stop if patience is None else patience, interrupts)
-        self._end()
+        patience = self._patience.stop if patience is None else patience
+        desk, end = self.desk, monotonic() + patience
+        try:
+            with HoldBack() as interrupts, desk.locked(interrupts):
+                desk.close(patience, interrupts)
+                while desk.coordinator.held is not None and desk.broken is None and monotonic() < end:
+                    desk.moved.wait(PULSE)
+                    interrupts.relent()
+        finally:
+            self._end()
 
     def _end(self) -> None:
-        self._stopping = True
-        self.desk.ended = True
-        self._fleet.end()
-        self._host.mail.put(Stop())
-        self._launcher.end(self._patience.stop)
-        self._fleet.server.stop()
+        with HoldBack():
+            self._stopping = True
+            self.desk.ended = True
+            self._fleet.end()
+            self._host.mail.put(Stop())
+            # One that is lost may not hear that it is over, and the others have nothing left to do.
+            patience = self._patience.stop
+            self._launcher.end(patience if self.desk.broken is None else min(LEAVING, patience))
+            self._fleet.server.stop()
+            atexit.unregister(self._at_exit)
+
+    def _at_exit(self) -> None:
+        if os.getpid() == self._process:  # and not a copy of it
+            self._end()
+
+    def install(self, entry: str) -> bool:
+        """Let every worker use the kernels of an entry, between two epochs; False if one of them cannot."""
+        coordinator = self.desk.coordinator
+        with self.hold():
+            waiting = self._answers.expect(entry, range(self.routing.workers))
+            self._fleet.post_all(Install(entry, coordinator.reserved, coordinator.committed))
+            found = self._await(waiting)
+        problems = {worker: answer.problem for worker, answer in found.items() if answer.problem is not None}
+        for worker, problem in problems.items():
+            log.error("worker %s cannot use the kernels of %s, which goes on as Python: %s", worker, entry, problem)
+        return not problems
 
     @property
     def closed(self) -> bool:
@@ -225,11 +261,10 @@ class Apart:
 
     def report(self) -> list[Reported]:
         """What each worker says of itself."""
-        self.desk.refuse_closed()
-        number = next(self.desk.numbers)
-        waiting = self._answers.expect(number, range(self.routing.workers))
-        self._fleet.post_all(Report(number))
-        with HoldBack() as interrupts:
+        with self.hold() as interrupts:  # else the sizes would be those of states that change meanwhile
+            number = next(self.desk.numbers)
+            waiting = self._answers.expect(number, range(self.routing.workers))
+            self._fleet.post_all(Report(number))
             found = self._await(waiting, interrupts)
         return [found[w] for w in range(self.routing.workers)]
 
@@ -277,6 +312,8 @@ class Apart:
                 self._answers.take(entry, link.number, message)
             case WantContent(version):
                 self._give(link, version)
+            case Severed() if self._stopping:
+                pass
             case Severed(peer):
                 log.warning("the connection of workers %s and %s broke: the epoch begins again", link.number, peer)
                 self.desk.tell(Stalled())
@@ -294,7 +331,12 @@ class Apart:
             self.lost(link.number, f"it has nothing of version {version}")
 
     def failed(self, error: BaseException) -> None:
-        self.desk.fail(error)
+        if not isinstance(error, ProgramError):
+            self.desk.fail(error)
+            return
+        with self.desk.lock:  # whoever starts the run is told, and nobody waits yet
+            self.desk.broken = self.desk.broken or error
+            self.desk.moved.notify_all()
 
     def lost(self, worker: int, why: str) -> None:
         """A worker is gone. Nothing is kept elsewhere, so this ends the run."""

@@ -18,11 +18,15 @@ from time import monotonic
 from typing import Any, Protocol
 
 from anabranch.drivers.flight import Broken, Security, Server, Stream
+from anabranch.drivers.letters import Letters
 from anabranch.drivers.resident import GREETING, versions
 from anabranch.drivers.wire import Goodbye, Hello, Peers, Ping, Ready, Reported, Setup, Wire
 from anabranch.lang.errors import ProgramError
+from anabranch.lang.scalars import show
 
 log = logging.getLogger(__name__)
+
+GRACE = 0.5  # seconds in which whoever started a worker may say why it is gone; a broken connection says less
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +39,15 @@ class Patience:
 
 
 class Launcher(Protocol):
-    """Starts workers somewhere: each connects to `address` and says who it is. `lost` hears of one that ends."""
+    """Starts workers somewhere: each connects to `address` and says who it is. `lost` hears of one that ends.
 
-    def launch(self, address: str, security: Security, lost: Callable[[int, str], None]) -> None: ...
+    `host` is where the coordinator listens for them. With `carries` the launcher brings the program to them.
+    """
+
+    carries: bool
+    host: str
+
+    def launch(self, address: str, security: Security, program: bytes, lost: Callable[[int, str], None]) -> None: ...
     def end(self, patience: float) -> None: ...
 
 
@@ -46,10 +56,9 @@ class Link:
     """The connection to a worker."""
 
     number: int
-    stream: Stream
+    letters: Letters
     address: str
     mail: SimpleQueue[Any] = field(default_factory=SimpleQueue)
-    heard: float = field(default_factory=monotonic)  # when it last said something
     reported: Reported | None = None
 
 
@@ -77,6 +86,7 @@ class Fleet:
         self.workers, self.security, self.patience = workers, security, patience
         self._setup, self._fingerprint, self._wire, self._listener = setup, fingerprint, wire, listener
         self.links: dict[int, Link] = {}
+        self._arriving: set[int] = set()  # numbers that are taken, and have not joined yet
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self.server = Server(security, {}, {"worker": self._hear}, host=host)
@@ -105,33 +115,46 @@ class Fleet:
     def _hear(self, stream: Stream) -> None:
         """From its hello to its end. Called by the server, on a thread for each."""
         hello = GREETING.decode(stream.hello)
-        if not isinstance(hello, Hello) or hello.number not in range(self.workers) or hello.number in self.links:
-            log.warning("a worker that was not expected was sent away: %s", hello)
-            return
-        if hello.versions != versions():
-            self._listener.failed(_differ(hello))
+        if not isinstance(hello, Hello) or not self._is_expected(hello.number):
+            log.warning("a worker that was not expected was sent away: %s", show(hello))
             return
         try:
-            stream.send(GREETING.encode(self._setup))
-            data = stream.receive()
+            if hello.versions != versions():
+                self._listener.failed(_differ(hello))
+                return
+            letters = Letters(stream)
+            letters.send(GREETING.encode(self._setup))
+            data = letters.receive()
             ready = None if data is None else GREETING.decode(data)
             if not isinstance(ready, Ready) or ready.fingerprint != self._fingerprint:
                 told = (isinstance(ready, Ready) and ready.problem) or "it has another one"
                 self._listener.failed(ProgramError(f"worker {hello.number} cannot run the program: {told}"))
                 return
-            link = Link(hello.number, stream, hello.address)
+            link = Link(hello.number, letters, hello.address)
             threading.Thread(target=self._send, args=(link,), name=f"anabranch-to-{link.number}", daemon=True).start()
             self._join(link)
-            while (data := stream.receive()) is not None:
-                link.heard = monotonic()
+            while (data := letters.receive()) is not None:
                 self._listener.take(link, self._wire.decode(data))
         except Broken as error:
             log.info("worker %s: %s", hello.number, error)
         except BaseException as error:
             self._listener.failed(error)
             raise
-        if not self._ended.is_set():
+        finally:
+            with self._lock:
+                self._arriving.discard(hello.number)
+        if not self._ended.wait(GRACE):
             self._listener.lost(hello.number, "its connection broke")
+
+    def _is_expected(self, number: Any) -> bool:
+        """Is there such a worker, and not yet here? From now on it is."""
+        with self._lock:
+            if type(number) is not int or number not in range(self.workers):
+                return False
+            if number in self.links or number in self._arriving:
+                return False
+            self._arriving.add(number)
+            return True
 
     def _join(self, link: Link) -> None:
         with self._lock:
@@ -146,7 +169,7 @@ class Fleet:
         try:
             while True:
                 message = link.mail.get()
-                link.stream.send(self._wire.encode(message))
+                link.letters.send(self._wire.encode(message))
                 if isinstance(message, Goodbye):
                     return
         except Broken as error:
@@ -157,10 +180,14 @@ class Fleet:
     def _look_after(self) -> None:
         """Finds workers that neither answer nor end."""
         patience = self.patience.stall
+        looked = monotonic()
         while not self._ended.wait(min(5.0, patience / 4)):
             now = monotonic()
+            away, looked = now - looked > patience / 2, now  # this process was stopped, and could hear nobody
             for link in list(self.links.values()):
-                if now - link.heard > patience:
+                if away:
+                    link.letters.moved = now
+                if now - link.letters.moved > patience:
                     self._listener.lost(link.number, f"it has not answered for {patience:g} s")
                 link.mail.put(Ping(0))
 

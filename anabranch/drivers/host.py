@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from queue import SimpleQueue
 from time import perf_counter
 from typing import Any
@@ -15,6 +16,13 @@ from typing import Any
 from anabranch.drivers.callers import Stop
 from anabranch.runtime.messages import Again, Load, ToCoordinator, ToWorker, WorkerCommand, WorkerEvent
 from anabranch.runtime.worker import Worker
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """Something that is not the machine's, but must not happen beside it."""
+
+    run: Callable[[], None]
 
 
 class Host:
@@ -30,7 +38,7 @@ class Host:
     ) -> None:
         self.worker = worker
         self._post, self._tell, self._broke, self._load = post, tell, broke, load
-        self.mail: SimpleQueue[WorkerEvent | Stop] = SimpleQueue()
+        self.mail: SimpleQueue[WorkerEvent | Errand | Stop] = SimpleQueue()
         self.busy = 0.0  # seconds
         self.thread = threading.Thread(target=self._work, name=f"anabranch-worker-{worker.number}", daemon=True)
 
@@ -51,6 +59,9 @@ class Host:
             if isinstance(event, Stop):
                 return
             try:
+                if isinstance(event, Errand):
+                    event.run()
+                    continue
                 commands = self.timed(event)
                 # Before anything is told: from then on the machine may be someone else's.
                 again = bool(commands) and isinstance(commands[-1], Again)

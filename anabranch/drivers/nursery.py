@@ -7,6 +7,7 @@ when their coordinator is gone.
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import os
@@ -16,12 +17,16 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import sleep
 from typing import Any
 
+Ended = Callable[[int | None], None]  # is told the exit code, negative for a signal; None where nobody knows it
 
-Ended = Callable[[int], None]  # is told the exit code, negative for a signal
+WORKER = "ANABRANCH_WORKER"  # in the environment of a worker: its own process number, so that no child has it too
+PULSE = 0.1  # seconds
 
 
 class Nursery:
@@ -33,7 +38,7 @@ class Nursery:
         home = str(Path(__file__).resolve().parents[2])
         path = os.pathsep.join([home, *filter(None, [os.environ.get("PYTHONPATH")])])
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "anabranch.drivers.nursery", str(orders), str(news)],
+            [sys.executable, "-P", "-m", "anabranch.drivers.nursery", str(orders), str(news)],
             pass_fds=(orders, news),
             stdin=subprocess.DEVNULL,
             env={**os.environ, "PYTHONPATH": path},
@@ -45,24 +50,33 @@ class Nursery:
         self._names = itertools.count()
         self._unborn: dict[str, _Birth] = {}
         self._living: dict[int, Ended] = {}
-        self._closed = False
+        self._closed = self._over = False
         threading.Thread(target=self._listen, name="anabranch-nursery", daemon=True).start()
 
     def start(self, worker: dict[str, Any], ended: Ended, patience: float = 60.0) -> int:
         birth, name = _Birth(ended), str(next(self._names))
         with self._lock:
+            if self._closed or self._over:
+                raise RuntimeError("the process that starts workers has ended; see what it has printed")
             self._unborn[name] = birth
-            os.write(self._orders, json.dumps({"name": name, **worker}).encode() + b"\n")
-        if not birth.over.wait(patience) or not birth.pid:
-            raise RuntimeError(f"no worker process could be started within {patience:g} s; see what it has printed")
+            with suppress(BrokenPipeError):  # then nobody is born
+                os.write(self._orders, json.dumps({"name": name, **worker}).encode() + b"\n")
+        if not birth.over.wait(patience):
+            raise RuntimeError(f"no worker process has started within {patience:g} s; see what was printed")
+        if not birth.pid:
+            raise RuntimeError("the process that starts workers has ended; see what it has printed")
         return birth.pid
 
-    def close(self) -> None:
+    def close(self, patience: float = 10.0) -> None:
         with self._lock:
             if not self._closed:
                 self._closed = True
                 os.close(self._orders)
-        self._process.wait()
+        try:
+            self._process.wait(patience)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
     def _listen(self) -> None:
         with os.fdopen(self._news, "rb") as news:
@@ -77,8 +91,23 @@ class Nursery:
                         continue
                     ended = self._living.pop(told["pid"])
                 ended(told["code"])
-        for birth in self._unborn.values():
-            birth.over.set()
+        with self._lock:
+            self._over = True
+            for birth in self._unborn.values():
+                birth.over.set()
+        self._watch_orphans()
+
+    def _watch_orphans(self) -> None:
+        """The nursery is gone, and workers go on: they have their connections."""
+        while self._living:
+            for pid in list(self._living):
+                try:
+                    os.kill(pid, 0)
+                except ProcessLookupError:
+                    self._living.pop(pid)(None)
+                except PermissionError:
+                    pass
+            sleep(PULSE)
 
 
 @dataclass(eq=False)
@@ -121,6 +150,7 @@ def _bear(worker: dict[str, Any], ours: tuple[int, int, int, int]) -> None:
         return
     code = 1
     try:
+        os.environ[WORKER] = str(os.getpid())
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         for fd in (orders, news, awake, alarm):
@@ -128,14 +158,19 @@ def _bear(worker: dict[str, Any], ours: tuple[int, int, int, int]) -> None:
         from anabranch.drivers.flight import Security
         from anabranch.drivers.resident import Resident
 
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(line_buffering=True)  # lines of several workers stay whole, and none is lost
         Resident(worker["number"], worker["address"], Security(worker["token"])).run()
         code = 0
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)  # nothing of the nursery's is this process's to clean up
+        try:
+            for stream in (sys.stdout, sys.stderr):
+                with suppress(OSError, ValueError, AttributeError):  # closed, or there is none
+                    stream.flush()
+        finally:
+            os._exit(code)  # nothing of the nursery's is this process's to clean up
 
 
 def _bury(news: int) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from time import monotonic
 
@@ -16,25 +17,33 @@ from anabranch.drivers.nursery import Nursery
 class Processes:
     """Starts them from a nursery: its own, or one that it is given and others use too."""
 
+    carries = False
+    host = "127.0.0.1"
+
     def __init__(self, workers: int, nursery: Nursery | None = None) -> None:
         self._workers = workers
         self._own = nursery is None
-        self._nursery = nursery or Nursery()
+        self._nursery = nursery
         self.pids: dict[int, int] = {}  # by worker, of those that live
+        self._gone: set[int] = set()
         self._changed = threading.Condition()
 
-    def launch(self, address: str, security: Security, lost: Callable[[int, str], None]) -> None:
+    def launch(self, address: str, security: Security, program: bytes, lost: Callable[[int, str], None]) -> None:
         told = {"address": address, "token": security.token}
+        if self._nursery is None:  # only now: a program that cannot start costs no process
+            self._nursery = Nursery()
         for number in range(self._workers):
             pid = self._nursery.start({"number": number, **told}, partial(self._ended, number, lost))
             with self._changed:
-                self.pids[number] = pid
+                if number not in self._gone:
+                    self.pids[number] = pid
 
-    def _ended(self, number: int, lost: Callable[[int, str], None], code: int) -> None:
+    def _ended(self, number: int, lost: Callable[[int, str], None], code: int | None) -> None:
         with self._changed:
+            self._gone.add(number)
             self.pids.pop(number, None)
             self._changed.notify_all()
-        lost(number, f"its process ended with {f'signal {-code}' if code < 0 else f'code {code}'}")
+        lost(number, f"its process ended{_how(code)}")
 
     def end(self, patience: float) -> None:
         """Wait for their ends, and make an end of those that do not."""
@@ -42,7 +51,19 @@ class Processes:
         with self._changed:
             self._changed.wait_for(lambda: not self.pids, patience)
             for pid in self.pids.values():
-                os.kill(pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             self._changed.wait_for(lambda: not self.pids, max(1.0, end - monotonic()))
-        if self._own:
+        if self._own and self._nursery is not None:
             self._nursery.close()
+
+
+def _how(code: int | None) -> str:
+    if code is None:
+        return ""
+    if code >= 0:
+        return f" with code {code}"
+    try:
+        return f" with signal {signal.Signals(-code).name}"
+    except ValueError:
+        return f" with signal {-code}"

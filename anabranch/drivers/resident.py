@@ -9,19 +9,24 @@ have lost is told to the coordinator, which begins the epoch again.
 
 from __future__ import annotations
 
+import logging
 import platform
 import threading
 import traceback
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from time import monotonic
 from typing import Any
 
 import msgpack
 import pyarrow as pa
 
-from anabranch.compiler import compile
 from anabranch.drivers.callers import Stop
-from anabranch.drivers.flight import Broken, Client, Security, Server, Stream
-from anabranch.drivers.host import Host
+from anabranch.drivers.flight import Broken, Client, Refused, Remote, Security, Server, Stream
+from anabranch.drivers.host import Errand, Host
+from anabranch.drivers.kernels import Kernels
+from anabranch.drivers.letters import Letters
 from anabranch.drivers.shipping import fingerprint, unpack_program
 from anabranch.drivers.timing import Cells, TimedCode
 from anabranch.drivers.values import Values
@@ -32,6 +37,7 @@ from anabranch.drivers.wire import (
     Goodbye,
     Hello,
     Install,
+    Installed,
     Peers,
     Ping,
     Ready,
@@ -49,12 +55,14 @@ from anabranch.lang.release import VERSION
 from anabranch.lang.spec import describe
 from anabranch.runtime.collecting import Copies
 from anabranch.runtime.memory import Memory
-from anabranch.runtime.messages import Load, Loaded
+from anabranch.runtime.messages import Apply, End, Entries, Fetch, Load, Loaded, Rows
 from anabranch.runtime.routing import Routing
 from anabranch.runtime.rows import Runner
 from anabranch.runtime.worker import Worker
 from anabranch.state.collected import part_of
 from anabranch.state.sizes import size_of
+
+log = logging.getLogger(__name__)
 
 FAREWELL = 1.0  # seconds
 GREETING = Values(HOSTS)  # before a program is known
@@ -65,6 +73,23 @@ def versions() -> tuple[tuple[str, str], ...]:
     python = ".".join(platform.python_version_tuple()[:2])
     packages = {"anabranch": VERSION, "pyarrow": pa.__version__.partition(".")[0]}
     return (("python", python), *sorted(packages.items()), ("msgpack", str(msgpack.version[0])))
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """The way to a peer; `minded` ends when it has ended."""
+
+    client: Client
+    letters: Letters
+    minded: threading.Thread
+
+    def end(self) -> None:
+        with suppress(Broken, Refused, Remote):
+            self.letters.end()
+
+    def close(self) -> None:
+        self.letters.close()
+        self.client.close()
 
 
 class Resident:
@@ -80,11 +105,16 @@ class Resident:
         self._server = Server(security, {}, {"peer": self._hear_peer}, host=host)
         self._client = Client(address, security)
         hello = Hello(number, self._server.address, versions())
-        self._driver: Stream = self._client.open("worker", GREETING.encode(hello))
+        try:
+            self._driver = Letters(self._client.open("worker", GREETING.encode(hello)))
+        except BaseException:
+            self._server.stop()
+            raise
         self._peers: tuple[str, ...] = ()
-        self._links: dict[int, tuple[Client, Stream]] = {}
+        self._links: dict[int, _Link] = {}
 
-    def run(self, program: Program | None = None) -> None:
+    def run(self, program: bytes | None = None) -> None:
+        """`program` as `pack_program` gives it, where it has not to come from the coordinator."""
         try:
             if self._set_up(program):
                 self._host.start()
@@ -99,30 +129,33 @@ class Resident:
         """End what goes out, and give peers a moment to do the same: a connection that ends is not one that breaks."""
         self._leaving = True
         self._arrived.set()
-        for _, stream in self._links.values():
-            with suppress(Broken):
-                stream.end()
+        end = monotonic() + FAREWELL
         with self._changed:
-            self._changed.wait_for(lambda: not self._heard, FAREWELL)
-        for client, _ in self._links.values():
-            client.close()
+            links = list(self._links.values())
+        for link in links:
+            # By others: the machine may be held back in the middle of a message, by a peer that does not read.
+            threading.Thread(target=link.end, daemon=True).start()
+        for link in links:
+            link.minded.join(max(0.0, end - monotonic()))
+        with self._changed:
+            self._changed.wait_for(lambda: not self._heard, max(0.0, end - monotonic()))
+        for link in links:
+            link.close()
         self._server.stop()
         self._client.close()
 
-    def _set_up(self, program: Program | None) -> bool:
+    def _set_up(self, packed: bytes | None) -> bool:
         data = self._driver.receive()
         if data is None:
             return False
         setup = GREETING.decode(data)
         assert isinstance(setup, Setup)
         try:
-            if setup.program is not None:
-                program, graph = unpack_program(setup.program)
-            else:
-                assert program is not None
-                graph = compile(type(program))
+            given = setup.program if packed is None else packed
+            assert given is not None
+            program, graph = unpack_program(given)
             self._build(program, graph, Routing(setup.instance_of_bucket, setup.worker_of_instance))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             told = "".join(traceback.format_exception_only(error)).strip()
             self._driver.send(GREETING.encode(Ready("", told)))
             self._driver.receive()  # until the other end has read it
@@ -136,7 +169,9 @@ class Resident:
         self._memory = Memory(graph, None, routing)
         self._cells: Cells = {}
         code = TimedCode(PythonCode(graph, program), self._cells)
-        runner = Runner(graph, code, self._memory, dict(describe(type(program)).entries))
+        self._kernels = Kernels(graph, program, self._memory, routing.hosted(self.number))
+        kernels = self._kernels.of_worker(self._cells)
+        runner = Runner(graph, code, self._memory, dict(describe(type(program)).entries), kernels)
         machine = Worker(self.number, routing.workers, runner, None, Copies(graph, program, routing))
         self._host = Host(machine, self._post, self._tell, self._broke, self._load)
 
@@ -156,7 +191,7 @@ class Resident:
                 case Report(number):
                     self._tell(self._report(number))
                 case Install():
-                    pass
+                    self._host.mail.put(Errand(partial(self._install, message)))
                 case Content():
                     self._put(message)
                 case _:
@@ -165,13 +200,20 @@ class Resident:
 
     def _hear_peer(self, stream: Stream) -> None:
         """Another worker's rows. Called by the server, on a thread for each peer."""
-        peer = int.from_bytes(stream.hello, "big")
         self._arrived.wait()
+        peer = int.from_bytes(stream.hello[:5], "big")
+        if len(stream.hello) != 4 or peer == self.number or peer not in range(len(self._peers)):
+            log.warning("worker %s sent someone away who is no peer", self.number)
+            return
         with self._changed:
             self._heard += 1
+        letters = Letters(stream)
         try:
-            while (data := stream.receive()) is not None:
-                self._host.mail.put(self._wire.decode(data))
+            while (data := letters.receive()) is not None:
+                message = self._wire.decode(data)
+                if not isinstance(message, Rows | End | Fetch | Entries | Apply):
+                    raise Refused(f"a peer does not send a {type(message).__name__}")
+                self._host.mail.put(message)
         except Broken:
             if not self._leaving:
                 self._tell(Severed(peer))
@@ -187,6 +229,19 @@ class Resident:
             self._memory.put(instance, content, given.version)
         self._host.mail.put(Loaded(given.version))
 
+    def _install(self, order: Install) -> None:
+        """On the machine's thread, while no epoch runs."""
+        try:
+            made = self._kernels.prepare(order.entry)
+            if not self._host.worker.rest(order.version, order.committed):
+                raise RuntimeError("the order came late")
+            self._kernels.install(order.entry, made)
+        except Exception as error:
+            log.exception("the kernels of %s cannot be used", order.entry)
+            self._tell(Installed(order.entry, "".join(traceback.format_exception_only(error)).strip()))
+        else:
+            self._tell(Installed(order.entry))
+
     # -- what goes out ------------------------------------------------------------------------------------------------
 
     def _tell(self, message: Any) -> None:
@@ -199,32 +254,56 @@ class Resident:
             self._tell(message)
         else:
             data = self._wire.encode(message)
+            link = self._links.get(peer)
             try:
-                self._link(peer).send(data)
-            except Broken:
-                client, _ = self._links.pop(peer, (None, None))
-                if client is not None:
-                    client.close()
-                if not self._leaving:
-                    self._tell(Severed(peer))
+                if link is None:
+                    link = self._link(peer)
+                link.letters.send(data)
+            except (Broken, Refused, Remote):
+                self._severed(peer, link and link.letters)
 
-    def _link(self, peer: int) -> Stream:
-        found = self._links.get(peer)
-        if found is None:
-            client = Client(self._peers[peer], self._security)
-            found = self._links[peer] = client, client.open("peer", self.number.to_bytes(4, "big"))
-        return found[1]
+    def _link(self, peer: int) -> _Link:
+        client = Client(self._peers[peer], self._security)
+        letters = Letters(client.open("peer", self.number.to_bytes(4, "big")))
+        link = _Link(client, letters, threading.Thread(target=self._mind, args=(peer, letters), daemon=True))
+        with self._changed:
+            self._links[peer] = link
+        link.minded.start()
+        return link
+
+    def _mind(self, peer: int, letters: Letters) -> None:
+        """Wait for the end of a connection: what is sent on one that has just broken is lost without an error."""
+        with suppress(Broken, Refused, Remote):
+            if letters.receive() is None and self._leaving:
+                return
+        self._severed(peer, letters)
+
+    def _severed(self, peer: int, letters: Letters | None) -> None:
+        """A connection has broken, or could not be made; that is told once."""
+        with self._changed:
+            link = self._links.get(peer)
+            if (link and link.letters) is not letters:
+                return
+            self._links.pop(peer, None)
+        if link is not None:
+            link.close()
+        if not self._leaving:
+            with suppress(Broken):
+                self._tell(Severed(peer))
 
     def _load(self, load: Load) -> None:
         self._tell(WantContent(load.version))
 
     def _broke(self, error: BaseException) -> None:
+        if isinstance(error, Broken):
+            return  # the coordinator is gone: who listens to it makes an end
         self._tell(Broke("".join(traceback.format_exception(error))))
 
     def _report(self, number: int) -> Reported:
         rows = tuple((name, int(rows), seconds) for name, (rows, seconds) in list(self._cells.items()))
         sizes: dict[str, int] = {}
-        for i in self._host.worker.instances:
+        # Only who holds the state asks with a number: else its machine might be writing.
+        for i in self._host.worker.instances if number else ():
             for name, part in self._memory.of_instance[i].items():
                 sizes[name] = sizes.get(name, 0) + size_of(part)
         return Reported(number, self._host.busy, rows, tuple(sizes.items()), self._host.worker.progress)

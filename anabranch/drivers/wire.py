@@ -88,9 +88,11 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Install:
-    """Get the kernels of an entry, and lay out the states they need."""
+    """Get the kernels of an entry, and lay out the states they need, as `committed` left them."""
 
     entry: str
+    version: Version
+    committed: Version
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,13 @@ class Broke:
 
 
 @dataclass(frozen=True, slots=True)
+class Packed:
+    """Rows of words as buffers without addresses."""
+
+    parts: list[Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Goodbye:
     """End."""
 
@@ -155,6 +164,7 @@ HOSTS = (
     Ping,
     Severed,
     Broke,
+    Packed,
     Goodbye,
 )
 MACHINES = (
@@ -167,18 +177,67 @@ class Wire:
     """Encodes and decodes the messages of the runs of one program."""
 
     def __init__(self, graph: Graph) -> None:
+        self._graph = graph
         self.values = Values([*HOSTS, *MACHINES, *records_of(graph)])
         self._plan = lru_cache(maxsize=1024)(lambda entries: make_plan(graph, entries))
 
     def encode(self, message: Any) -> bytes:
-        if isinstance(message, Begin | BeginColumns):
-            message = replace(message, plan=tuple(sorted(message.plan.entries)))  # type: ignore[arg-type]
+        match message:
+            case Begin():
+                message = replace(message, plan=_names(message.plan))
+            case BeginColumns():
+                message = replace(message, plan=_names(message.plan), placed=self._packed(message.placed))
+            case Rows(rows=((_, first), *_)) if not isinstance(first, Row):
+                message = replace(message, rows=tuple([(stage, self._box(box)) for stage, box in message.rows]))
+            case Finished(boxes=(_, *_)):
+                result = self._graph.entry(message.entry).result
+                message = replace(message, boxes=tuple([self._box(box, result) for box in message.boxes]))
         return self.values.encode(message)
 
     def decode(self, data: bytes | memoryview) -> Any:
         message = self.values.decode(data)
-        if isinstance(message, Begin | BeginColumns):
-            plan: Plan | None = self._plan(message.plan)
-            assert plan is not None, f"no stages for {message.plan}"
-            message = replace(message, plan=plan)
+        match message:
+            case Begin():
+                return replace(message, plan=self._planned(message.plan))
+            case BeginColumns():
+                return replace(message, plan=self._planned(message.plan), placed=self._unpacked(message.placed))
+            case Rows(rows=((_, Packed()), *_)):
+                return replace(message, rows=tuple([(stage, self._unbox(box)) for stage, box in message.rows]))
+            case Finished(boxes=(_, *_)):
+                result = self._graph.entry(message.entry).result
+                return replace(message, boxes=tuple([self._unbox(box, result) for box in message.boxes]))
         return message
+
+    def _planned(self, entries: Any) -> Plan:
+        plan: Plan | None = self._plan(entries)
+        assert plan is not None, f"no stages for {entries}"
+        return plan
+
+    # -- rows of kernels: see `anabranch.kernels.native.portable` -----------------------------------------------------
+
+    def _packed(self, placed: Placed) -> Placed:
+        from anabranch.kernels.native.portable import pack_block
+
+        rows: Any = Packed(pack_block(placed.request.rows))  # type: ignore[arg-type]
+        return placed._replace(request=placed.request._replace(rows=rows))
+
+    def _unpacked(self, placed: Placed) -> Placed:
+        from anabranch.kernels.native.portable import unpack_block
+
+        request: Any = placed.request
+        types = tuple(p.type for p in self._graph.entry(request.entry).parameters)
+        return placed._replace(request=request._replace(rows=unpack_block(types, request.rows.parts)))
+
+    def _box(self, box: Any, result: Any = None) -> Packed:
+        from anabranch.kernels.native.portable import pack_box
+
+        return Packed(pack_box(self._graph, result, box))
+
+    def _unbox(self, packed: Any, result: Any = None) -> Any:
+        from anabranch.kernels.native.portable import unpack_box
+
+        return unpack_box(self._graph, result, packed.parts)
+
+
+def _names(plan: Plan) -> Any:
+    return tuple(sorted(plan.entries))

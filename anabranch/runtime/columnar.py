@@ -68,7 +68,7 @@ class Columnar:
         stage, self.stage, self.batches = self.stage, self.stage + 1, None
         if self.stage == self.plan.stages:
             self.worker.job = None
-            return [ToCoordinator(Finished(number, self.version, (), tuple(self.boxes)))]
+            return [ToCoordinator(Finished(number, self.version, (), tuple(self.boxes), self.placed.request.entry))]
         self.go_on()
         return parcels(self.version, number, stage, leaving, self.worker.pace.parcel)
 

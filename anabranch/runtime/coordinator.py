@@ -10,7 +10,7 @@ something stalls: the same epoch is begun again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from anabranch.runtime.backlog import Backlog, Chosen, Waiting
@@ -92,8 +92,19 @@ def _ran(placed: Sequence[Placed], outcomes: Sequence[Outcome], version: Version
 
 
 class Coordinator:
-    def __init__(self, workers: int, backlog: Backlog, starts: Mapping[str, Start], apart: bool = False) -> None:
-        """`apart` if each worker has an address space to itself: then all of them are still to join."""
+    def __init__(
+        self,
+        workers: int,
+        backlog: Backlog,
+        starts: Mapping[str, Start],
+        apart: bool = False,
+        split: Callable[[Placed], Sequence[Placed]] | None = None,
+    ) -> None:
+        """`apart` if each worker has an address space to itself: then all of them are still to join.
+
+        `split` says which rows of a request in columns each worker gets; else each gets all, and takes its own.
+        """
+        self._split = split or (lambda placed: [placed] * workers)
         self.workers = frozenset(range(workers))
         self.apart = apart
         self.backlog, self.starts = backlog, starts
@@ -169,8 +180,10 @@ class Coordinator:
             return [ToWorker(self.leader, BeginFused(version, self.committed, epoch.placed))]
         if epoch.columns:
             (placed,) = epoch.placed
-            begin = BeginColumns(version, self.committed, epoch.plan, placed)
-            return [ToWorker(worker, begin) for worker in sorted(self.workers)]
+            return [
+                ToWorker(worker, BeginColumns(version, self.committed, epoch.plan, own))
+                for worker, own in enumerate(self._split(placed))
+            ]
         rows: dict[int, list[Row]] = {worker: [] for worker in sorted(self.workers)}
         for placed in epoch.placed:
             start = self.starts[placed.request.entry]

@@ -264,6 +264,7 @@ class Finished:
     version: Version
     results: tuple[tuple[int, Any], ...]
     boxes: tuple[Any, ...] = ()
+    entry: str = ""  # of the boxes
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,12 +157,12 @@ class Worker:
     # -- collected epochs: see `collecting` ---------------------------------------------------------------------
 
     def _collect(self, begin: Collect) -> list[WorkerCommand]:
-        if begin.version > self.latest and self._join(begin.version, begin.committed):
+        if begin.version > self.latest and self.rest(begin.version, begin.committed):
             self.job = Collecting(self, begin)
         return []
 
-    def _join(self, version: Version, committed: Version) -> bool:
-        """Hold what is committed, for an epoch in which this worker runs nothing; False if it cannot, or is late."""
+    def rest(self, version: Version, committed: Version) -> bool:
+        """Hold what is committed and run nothing, for a version of which others know more; False if that is late."""
         if version < self.latest or not self.memory.holds(self.instances, committed):
             return False
         if version > self.latest:
@@ -173,14 +173,14 @@ class Worker:
         return True
 
     def _look_up(self, fetch: Fetch) -> list[WorkerCommand]:
-        if self.applied == fetch.version or not self._join(fetch.version, fetch.committed):
+        if self.applied == fetch.version or not self.rest(fetch.version, fetch.committed):
             return []
         of_instance, states = self.memory.of_instance, self.runner.states
         found = tuple((w, look_up(states[w.state], of_instance[w.instance][w.state], w)) for w in fetch.wants)
         return [ToWorker(fetch.collector, Entries(fetch.version, fetch.collector, self.number, fetch.round, found))]
 
     def _apply(self, given: Apply) -> list[WorkerCommand]:
-        if self.applied == given.version or not self._join(given.version, given.committed):
+        if self.applied == given.version or not self.rest(given.version, given.committed):
             return []
         self.applied = given.version
         self.memory.open(self.instances, given.version)

@@ -78,8 +78,8 @@ def nursery() -> Nursery:
     return found
 
 
-def processes(program: ab.Program, workers: int) -> Running:
-    app = App(program, workers, hosts=Processes(workers, nursery()))
+def processes(program: ab.Program, workers: int, tier: str = "auto") -> Running:
+    app = App(program, workers, tier=tier, hosts=Processes(workers, nursery()))
     return Running(program, app, lambda name: getattr(app.state, name).copy(), app.stop, threads=4)
 
 
@@ -90,6 +90,7 @@ ENGINES: dict[str, Engine] = {
     "staged-2": staged,
     **{f"compiled-{n}": partial(compiled, workers=n) for n in (1, 2)},
     "processes-2": partial(processes, workers=2),
+    "processes-compiled-2": partial(processes, workers=2, tier="compiled"),
 }
 
 

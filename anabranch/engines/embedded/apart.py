@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from anabranch.drivers import apart
 from anabranch.drivers.callers import Gate
 from anabranch.drivers.fleet import Launcher
+from anabranch.drivers.kernels import Kernels
+from anabranch.drivers.nursery import WORKER
 from anabranch.drivers.processes import Processes
 from anabranch.drivers.shipping import fingerprint, pack_program
 from anabranch.drivers.timing import Cells
-from anabranch.drivers.wire import Setup, Wire
+from anabranch.drivers.wire import Wire
 from anabranch.engines.embedded.metrics import Meter
 from anabranch.engines.embedded.tiers import Tiers
 from anabranch.graph.nodes import Graph
@@ -22,7 +25,7 @@ from anabranch.runtime.backlog import Backlog, Limits
 from anabranch.runtime.collecting import Copies
 from anabranch.runtime.coordinator import Coordinator
 from anabranch.runtime.memory import Memory
-from anabranch.runtime.messages import DRIVER, Committed
+from anabranch.runtime.messages import DRIVER, Committed, Placed
 from anabranch.runtime.routing import spread_evenly
 from anabranch.runtime.rows import Runner
 from anabranch.runtime.worker import Worker
@@ -34,6 +37,11 @@ HOSTS = ("threads", "processes")
 
 def launcher_of(hosts: str, workers: int) -> Launcher | None:
     """What starts the workers; None where they are threads of this process."""
+    if os.environ.get(WORKER) == str(os.getpid()):
+        raise RuntimeError(
+            "ab.run was called in a worker process, while it read the program, and would start workers that start "
+            'workers: put what starts the app under `if __name__ == "__main__":`'
+        )
     if hosts not in HOSTS:
         raise ValueError(f"hosts is one of {', '.join(map(repr, HOSTS))}, got {hosts!r}")
     return None if hosts == "threads" else Processes(workers)
@@ -56,10 +64,19 @@ class Apart:
     ) -> None:
         routing = spread_evenly(workers)
         nothing = Memory(graph, None, routing)
-        self.tiers = Tiers(graph, program, nothing, "python", limits.fused_rows)
+        kernels = Kernels(graph, program, nothing, ())
         runner = Runner(graph, PythonCode(graph, program), nothing, dict(describe(type(program)).entries))
-        backlog = Backlog(graph, Limits(-1, limits.epoch_rows))
-        self.coordinator = Coordinator(workers, backlog, runner.starts, apart=True)
+        backlog = Backlog(graph, Limits(-1, limits.epoch_rows), columns=kernels.runs_in_columns)
+
+        def split(placed: Placed) -> list[Placed]:
+            from anabranch.kernels.native.shares import shares
+
+            request: Any = placed.request
+            instance_of = runner.starts[request.entry].instance
+            dealt = shares(graph, request.entry, program, request.rows, placed.sequence, routing, instance_of)
+            return [placed._replace(request=request._replace(rows=share)) for share in dealt]
+
+        self.coordinator = Coordinator(workers, backlog, runner.starts, apart=True, split=split)
         beginning = start(graph, program, workers, routing.owner)
 
         def given(instances: Sequence[int]) -> Any:
@@ -72,13 +89,21 @@ class Apart:
             Worker(DRIVER, workers, runner, None, Copies(graph, program, routing)),
             Copies(graph, program, routing),
             Wire(graph),
-            Setup(pack_program(program, graph), routing.instance_of_bucket, routing.worker_of_instance),
+            pack_program(program, graph),
             fingerprint(graph),
             given,
             launcher,
             committed,
             gate,
         )
+        driver = self.driver
+
+        def install(entry: str, made: Any) -> None:
+            if driver.install(entry):
+                kernels.code.install(entry, *made)
+
+        self.tiers = Tiers(kernels, tier, limits.fused_rows, install, driver.refuse_from_within)
+        self.tiers.start()
 
     def work(self) -> tuple[list[float], list[Cells]]:
         """How many seconds each worker has worked, and what it has counted."""

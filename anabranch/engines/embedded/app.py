@@ -66,8 +66,6 @@ def run(
     ...     app.recommend(2)
     Vector({10: 2.0, 11: 1.0})
     """
-    if on is not None:
-        raise NotImplementedError(f"on={on!r} is reserved: not yet available; leave it out to run in this process")
     if checkpoint is not None:
         raise NotImplementedError("checkpoint= is reserved: not yet available; leave it out, state lives in memory")
     if not isinstance(program, Program):
@@ -78,6 +76,10 @@ def run(
     if tier not in TIERS:
         raise ValueError(f"tier is one of {', '.join(map(repr, TIERS))}, got {tier!r}")
     workers = workers or os.cpu_count() or 1
+    if on is not None:
+        from anabranch.engines.spark.app import run_on
+
+        return run_on(on, program, workers, history, tier)
     return App(program, workers, history, tier=tier, hosts=launcher_of(hosts, workers))
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from anabranch.drivers.callers import Gate
+from anabranch.drivers.kernels import Kernels
 from anabranch.drivers.threads import Threads
 from anabranch.drivers.timing import Cells
 from anabranch.engines.embedded.metrics import Meter
@@ -39,13 +41,14 @@ class Here:
         committed: Callable[[Committed], None],
     ) -> None:
         memory = self.memory = Memory(graph, program, spread_evenly(workers))
-        tiers = self.tiers = Tiers(graph, program, memory, tier, limits.fused_rows)
+        kernels = Kernels(graph, program, memory)
         code, specs = PythonCode(graph, program), dict(describe(type(program)).entries)
         runners = [
-            Runner(graph, meter.timed(code, w), memory, specs, tiers.kernels(meter.cells(w))) for w in range(workers)
+            Runner(graph, meter.timed(code, w), memory, specs, kernels.of_worker(meter.cells(w)))
+            for w in range(workers)
         ]
         machines = [Worker(w, workers, runner) for w, runner in enumerate(runners)]
-        backlog = Backlog(graph, limits, tiers.runs_whole, tiers.runs_in_columns)
+        backlog = Backlog(graph, limits, kernels.runs_whole, kernels.runs_in_columns)
         self.coordinator = Coordinator(workers, backlog, runners[0].starts)
 
         def commit(done: Committed) -> None:
@@ -54,7 +57,14 @@ class Here:
 
         self.driver = Threads(self.coordinator, machines, commit, gate)
         self.rest = RestHere(memory, self.driver, size_of)
-        tiers.start(self.driver)
+
+        def install(entry: str, made: Any) -> None:
+            with driver.hold():
+                kernels.install(entry, made)
+
+        driver = self.driver
+        self.tiers = Tiers(kernels, tier, limits.fused_rows, install, driver.refuse_from_within)
+        self.tiers.start()
 
     def work(self) -> tuple[list[float], list[Cells]]:
         """How many seconds each worker has worked, and what they have counted that the meter has not."""

@@ -1,1 +1,1 @@
-"""Runs programs on Spark: its tasks host the workers, its DataFrames feed them."""
+"""Programs on Spark: workers are tasks that stay, data comes and goes as DataFrames. The only importer of pyspark."""
