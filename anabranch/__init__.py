@@ -11,7 +11,7 @@ The layers, lowest first; each may import only those before it:
     kernels/     the tasks of a graph as functions: emitted Python
     runtime/     pure machines: worker, coordinator, routing, stages
     drivers/     hosts of the machines: threads
-    engines/     what runs programs: sequential, the oracle; embedded, behind run
+    engines/     what runs programs: sequential, the oracle; embedded, behind run; connected, behind connect
     checking.py  check: what the compiler found, and which entries kernels cannot run
     cli.py       the command line, with demo.py
 """
@@ -60,6 +60,10 @@ if TYPE_CHECKING:
     from anabranch.compiler import compile as compile
     from anabranch.drivers.callers import StateLost as StateLost
     from anabranch.drivers.callers import Stopped as Stopped
+    from anabranch.drivers.carried import RemoteError as RemoteError
+    from anabranch.drivers.tls import Tls as Tls
+    from anabranch.engines.connected import AnswerLost as AnswerLost
+    from anabranch.engines.connected import connect as connect
     from anabranch.engines.embedded import run as run
     from anabranch.frontend.diagnostics import CompileError as CompileError
     from anabranch.frontend.diagnostics import Diagnostic as Diagnostic
@@ -76,13 +80,17 @@ __all__ = [
 
 # name -> module that defines it: imported when first used, so that `import anabranch` stays light.
 _LAZY: dict[str, str] = {
+    "AnswerLost": "anabranch.engines.connected",
     "CompileError": "anabranch.frontend.diagnostics",
     "Diagnostic": "anabranch.frontend.diagnostics",
     "Graph": "anabranch.graph.nodes",
+    "RemoteError": "anabranch.drivers.carried",
     "StateLost": "anabranch.drivers.callers",
     "Stopped": "anabranch.drivers.callers",
+    "Tls": "anabranch.drivers.tls",
     "check": "anabranch.checking",
     "compile": "anabranch.compiler",
+    "connect": "anabranch.engines.connected",
     "run": "anabranch.engines.embedded",
 }
 _RESERVED = ("submit", "aio")

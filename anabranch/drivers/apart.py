@@ -12,6 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -19,12 +20,13 @@ from anabranch.drivers.answers import Answers, Waiting
 from anabranch.drivers.callers import Gate, StateLost, Stop, Stopped
 from anabranch.drivers.desk import PULSE, Desk, Watch
 from anabranch.drivers.fleet import Fleet, Launcher, Link, Patience
-from anabranch.drivers.flight import Security
+from anabranch.drivers.flight import Client, Security
 from anabranch.drivers.host import Host
 from anabranch.drivers.interrupts import HoldBack
 from anabranch.drivers.wire import (
     Broke,
     Content,
+    Drop,
     Install,
     Installed,
     Ping,
@@ -41,12 +43,15 @@ from anabranch.runtime.coordinator import Coordinator
 from anabranch.runtime.messages import (
     NOTHING_YET,
     Apply,
+    AtWorkers,
+    Collect,
     Committed,
     Entries,
     Fetch,
     Finished,
     Joined,
     Outcome,
+    Placed,
     Stalled,
     Version,
 )
@@ -84,14 +89,14 @@ class Apart:
 
         `beginning` is what instances hold before the first epoch.
         """
-        self._beginning, self._launcher, self._copies = beginning, launcher, copies
+        self._beginning, self._launcher, self._copies, self._wire = beginning, launcher, copies, wire
         self._patience = patience or Patience()
         self.routing = copies.routing
         self._stopping = False
         self._process = os.getpid()
         self._answers = Answers()
         self.desk = Desk(coordinator, committed, gate or Gate(), self._post, self.progress)
-        self._host = Host(machine, self._post, self.desk.tell, self.desk.fail)
+        self._host = Host(machine, self._post, self.desk.tell, self.desk.fail, None, self._with_rows)
         self._host.start()
         routing = self.routing
         self._fleet = Fleet(
@@ -289,6 +294,42 @@ class Apart:
             self._host.mail.put(message)
         else:
             self._fleet.post(worker, message)
+
+    def _with_rows(self, event: Any) -> Any:
+        """What is collected here and was staged at the workers comes here."""
+        if not isinstance(event, Collect):
+            return event
+        return replace(event, placed=tuple([self._brought(placed) for placed in event.placed]))
+
+    def _brought(self, placed: Placed) -> Placed:
+        rows: Any = placed.request.rows
+        if not isinstance(rows, AtWorkers):
+            return placed
+        found: dict[int, tuple[Any, ...]] = {}
+        hello = self._wire.values.encode((placed.request.entry, rows))
+        for link in self._fleet.links.values():
+            client = Client(link.address, self._fleet.security)
+            try:
+                stream = client.open("staged", hello)
+                while (data := stream.receive()) is not None:
+                    found.update(self._wire.values.decode(data))
+            finally:
+                client.close()
+        values = tuple([found[i] for i in range(len(rows))])
+        return placed._replace(request=placed.request._replace(rows=values))
+
+    def drop(self, query: str, batch: int) -> None:
+        """Nobody will ask again for what was staged up to this batch, nor for results of those before it."""
+        self._fleet.post_all(Drop(query, batch))
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Where the workers are, by number."""
+        return tuple(self._fleet.links[w].address for w in range(self.routing.workers))
+
+    @property
+    def security(self) -> Security:
+        return self._fleet.security
 
     def joined(self) -> None:
         """All workers are there."""

@@ -30,11 +30,11 @@ BUILTIN: dict[str, type] = {c.__name__: c for c in (Table, Vector, Matrix, Dense
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """`values` has the records of the program, in the order of both ends."""
+    """`made` are the record classes that were made here; `values` has all of them, in the order of both ends."""
 
     program: str
-    doc: str | None
     records: tuple[Record, ...]
+    made: frozenset[type]
     entries: Mapping[str, EntrySpec]
     docs: Mapping[str, str | None]  # of entries
     states: Mapping[str, StateDescribed]
@@ -63,28 +63,31 @@ def values_of(graph: Graph) -> Values:
 
 
 def describe_app(graph: Graph, specs: Mapping[str, EntrySpec]) -> bytes:
-    """Defaults are of types that the description itself makes known, so they come after it, as bytes."""
+    """Defaults are values that only who has read the records before them can read, so they go as bytes."""
     records = records_in(graph)
     numbers = {record.cls: i for i, record in enumerate(records)}
-    values = Values([record.cls for record in records])
-    head = {
-        "records": tuple(_pack_record(record, numbers) for record in records),
-        "defaults": values.encode(tuple(_defaults_of(record) for record in records)),
-    }
+    classes = list(numbers)
+    packed = tuple(_pack_record(r, numbers, Values(classes[:i])) for i, r in enumerate(records))
+    values = Values(classes)
     entries = []
     for entry in graph.entries:
         spec = specs[entry.name]
         parameters = tuple((p.name, code_of(p.type, numbers), p.has_default) for p in spec.parameters)
         defaults = values.encode({p.name: p.default for p in spec.parameters if p.has_default})
         entries.append((spec.name, parameters, defaults, code_of(spec.result, numbers), spec.function.__doc__))
-    states = tuple(_pack_state(state, numbers) for state in graph.states)
-    body = {"program": graph.name, "doc": graph.program.__doc__, "entries": tuple(entries), "states": states}
-    return Values().encode((PROTOCOL, VERSION, head | body))
+    described = {
+        "program": graph.name,
+        "records": packed,
+        "entries": tuple(entries),
+        "states": tuple(_pack_state(state, numbers) for state in graph.states),
+    }
+    return Values().encode((PROTOCOL, VERSION, described))
 
 
-def _pack_record(record: Record, numbers: Mapping[type, int]) -> tuple[Any, ...]:
+def _pack_record(record: Record, numbers: Mapping[type, int], inner: Values) -> tuple[Any, ...]:
     cls = record.cls
-    return cls.__module__, cls.__qualname__, tuple((n, code_of(t, numbers)) for n, t in record.fields)
+    fields = tuple((n, code_of(t, numbers)) for n, t in record.fields)
+    return cls.__module__, cls.__qualname__, fields, inner.encode(_defaults_of(record))
 
 
 def _defaults_of(record: Record) -> dict[str, Any]:
@@ -123,14 +126,12 @@ def read_description(data: bytes) -> Described:
 
 def _read(described: dict[str, Any]) -> Described:
     records: list[Record] = []
-    # The defaults of a record are of records before it.
-    for module, qualname, fields in described["records"]:
-        records.append(_record(module, qualname, tuple((n, type_of_code(c, records)) for n, c in fields), {}))
-    defaults = Values([r.cls for r in records]).decode(described["defaults"])
-    if any(defaults):  # they are part of a class, so now the classes are made again
-        records = []
-        for (module, qualname, fields), given in zip(described["records"], defaults, strict=True):
-            records.append(_record(module, qualname, tuple((n, type_of_code(c, records)) for n, c in fields), given))
+    made: set[type] = set()
+    for module, qualname, fields, packed in described["records"]:
+        defaults = Values([r.cls for r in records]).decode(packed)
+        record = _record(module, qualname, tuple((n, type_of_code(c, records)) for n, c in fields), defaults)
+        made.update([record.cls] if record.cls is not known_class(module, qualname) else [])
+        records.append(record)
     values = Values([r.cls for r in records])
     entries, docs = {}, {}
     for name, parameters, packed, result, doc in described["entries"]:
@@ -139,8 +140,7 @@ def _read(described: dict[str, Any]) -> Described:
         entries[str(name)] = EntrySpec(str(name), tuple(read), type_of_code(result, records), _elsewhere)
         docs[str(name)] = doc
     states = {state[0]: _state(state, records) for state in described["states"]}
-    program, doc = described["program"], described["doc"]
-    return Described(str(program), doc, tuple(records), entries, docs, states, values)
+    return Described(str(described["program"]), tuple(records), frozenset(made), entries, docs, states, values)
 
 
 def _record(module: str, qualname: str, fields: tuple[tuple[str, Type], ...], defaults: dict[str, Any]) -> Record:
@@ -160,7 +160,7 @@ def _made(name: str, fields: tuple[tuple[str, Type], ...], defaults: dict[str, A
     names = [n for n, _ in fields]
     last = names[len(names) - len(defaults) :]
     if set(last) == set(defaults):
-        made: Any = namedtuple(name, names, defaults=[defaults[n] for n in last])  # type: ignore[misc]  # noqa: PYI024
+        made: Any = namedtuple(name, names, defaults=[defaults[n] for n in last])  # type: ignore[misc]
         return made  # type: ignore[no-any-return]
     # A dataclass whose fields go by name may have one without a default after one that has it.
     given = [

@@ -35,9 +35,11 @@ class Host:
         tell: Callable[[Any], None],
         broke: Callable[[BaseException], None],
         load: Callable[[Load], None] | None = None,
+        prepare: Callable[[WorkerEvent], WorkerEvent] = lambda event: event,
     ) -> None:
+        """`prepare` brings what an event only refers to."""
         self.worker = worker
-        self._post, self._tell, self._broke, self._load = post, tell, broke, load
+        self._post, self._tell, self._broke, self._load, self._prepare = post, tell, broke, load, prepare
         self.mail: SimpleQueue[WorkerEvent | Errand | Stop] = SimpleQueue()
         self.busy = 0.0  # seconds
         self.thread = threading.Thread(target=self._work, name=f"anabranch-worker-{worker.number}", daemon=True)
@@ -62,7 +64,7 @@ class Host:
                 if isinstance(event, Errand):
                     event.run()
                     continue
-                commands = self.timed(event)
+                commands = self.timed(None if event is None else self._prepare(event))
                 # Before anything is told: from then on the machine may be someone else's.
                 again = bool(commands) and isinstance(commands[-1], Again)
                 for command in commands:

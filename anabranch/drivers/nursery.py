@@ -182,7 +182,8 @@ def _bury(news: int) -> None:
         if not pid:
             return
         code = os.waitstatus_to_exitcode(status)
-        os.write(news, json.dumps({"pid": pid, "code": code}).encode() + b"\n")
+        with suppress(BrokenPipeError):  # nobody is left to hear it
+            os.write(news, json.dumps({"pid": pid, "code": code}).encode() + b"\n")
 
 
 if __name__ == "__main__":

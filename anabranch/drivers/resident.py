@@ -28,12 +28,14 @@ from anabranch.drivers.host import Errand, Host
 from anabranch.drivers.kernels import Kernels
 from anabranch.drivers.letters import Letters
 from anabranch.drivers.shipping import fingerprint, unpack_program
+from anabranch.drivers.staging import Kept, Staging
 from anabranch.drivers.timing import Cells, TimedCode
 from anabranch.drivers.values import Values
 from anabranch.drivers.wire import (
     HOSTS,
     Broke,
     Content,
+    Drop,
     Goodbye,
     Hello,
     Install,
@@ -55,7 +57,7 @@ from anabranch.lang.release import VERSION
 from anabranch.lang.spec import describe
 from anabranch.runtime.collecting import Copies
 from anabranch.runtime.memory import Memory
-from anabranch.runtime.messages import Apply, End, Entries, Fetch, Load, Loaded, Rows
+from anabranch.runtime.messages import Apply, AtWorkers, BeginColumns, End, Entries, Fetch, Finished, Load, Loaded, Rows
 from anabranch.runtime.routing import Routing
 from anabranch.runtime.rows import Runner
 from anabranch.runtime.worker import Worker
@@ -102,7 +104,13 @@ class Resident:
         self._changed = threading.Condition()
         self._heard = 0  # peers whose streams are open
         self._leaving = False
-        self._server = Server(security, {}, {"peer": self._hear_peer}, host=host)
+        streams = {
+            "peer": self._hear_peer,
+            "stage": lambda stream: self._staging.take(self._expected(stream)),
+            "staged": lambda stream: self._staging.give(self._expected(stream)),
+            "results": lambda stream: self._kept.give(self._expected(stream)),
+        }
+        self._server = Server(security, {}, streams, host=host)
         self._client = Client(address, security)
         hello = Hello(number, self._server.address, versions())
         try:
@@ -173,7 +181,26 @@ class Resident:
         kernels = self._kernels.of_worker(self._cells)
         runner = Runner(graph, code, self._memory, dict(describe(type(program)).entries), kernels)
         machine = Worker(self.number, routing.workers, runner, None, Copies(graph, program, routing))
-        self._host = Host(machine, self._post, self._tell, self._broke, self._load)
+        self._staging = Staging(graph, self._wire.values)
+        self._kept = Kept(self._wire.values, runner.specs)
+        self._host = Host(machine, self._post, self._tell_done, self._broke, self._load, self._with_rows)
+
+    def _expected(self, stream: Stream) -> Stream:
+        """One who feeds this worker or reads from it, once there is a program."""
+        self._arrived.wait()
+        if self._leaving:
+            raise Refused("the run has ended")
+        return stream
+
+    def _with_rows(self, event: Any) -> Any:
+        """What begins with staged rows gets them; what it finishes stays here."""
+        if not isinstance(event, BeginColumns) or not isinstance(event.placed.request.rows, AtWorkers):
+            return event
+        self._kept.expect(event)
+        return self._staging.resolve(event, self._kernels.is_fast(event.placed.request.entry))
+
+    def _tell_done(self, message: Any) -> None:
+        self._tell(self._kept.strip(message) if isinstance(message, Finished) else message)
 
     # -- what comes in ------------------------------------------------------------------------------------------------
 
@@ -194,6 +221,9 @@ class Resident:
                     self._host.mail.put(Errand(partial(self._install, message)))
                 case Content():
                     self._put(message)
+                case Drop(query, batch):
+                    self._staging.drop(query, batch)
+                    self._kept.drop(query, batch)
                 case _:
                     self._host.mail.put(message)
         self._host.mail.put(Stop())

@@ -14,6 +14,7 @@ from anabranch.drivers.values import Values, records_of
 from anabranch.graph.nodes import Graph
 from anabranch.runtime.messages import (
     Apply,
+    AtWorkers,
     Begin,
     BeginColumns,
     Collect,
@@ -146,6 +147,14 @@ class Packed:
 
 
 @dataclass(frozen=True, slots=True)
+class Drop:
+    """What was staged for these batches, and what of results was kept of older ones, is not needed any more."""
+
+    query: str
+    batch: int
+
+
+@dataclass(frozen=True, slots=True)
 class Goodbye:
     """End."""
 
@@ -165,11 +174,12 @@ HOSTS = (
     Severed,
     Broke,
     Packed,
+    Drop,
     Goodbye,
 )
 MACHINES = (
-    Version, Row, Request, Placed, Results, Begin, BeginColumns, Collect, Settle, Rows, End, Want, Fetch, Entries,
-    Apply, Finished, FinishedFused, Failed, Settled,
+    Version, Row, Request, AtWorkers, Placed, Results, Begin, BeginColumns, Collect, Settle, Rows, End, Want, Fetch,
+    Entries, Apply, Finished, FinishedFused, Failed, Settled,
 )  # fmt: skip
 
 
@@ -216,6 +226,8 @@ class Wire:
     # -- rows of kernels: see `anabranch.kernels.native.portable` -----------------------------------------------------
 
     def _packed(self, placed: Placed) -> Placed:
+        if isinstance(placed.request.rows, AtWorkers):
+            return placed
         from anabranch.kernels.native.portable import pack_block
 
         rows: Any = Packed(pack_block(placed.request.rows))  # type: ignore[arg-type]
@@ -225,6 +237,8 @@ class Wire:
         from anabranch.kernels.native.portable import unpack_block
 
         request: Any = placed.request
+        if isinstance(request.rows, AtWorkers):
+            return placed
         types = tuple(p.type for p in self._graph.entry(request.entry).parameters)
         return placed._replace(request=request._replace(rows=unpack_block(types, request.rows.parts)))
 

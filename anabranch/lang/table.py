@@ -123,8 +123,12 @@ class Table(Generic[K, V]):
         """All entries whose key starts with `first`, by the rest of the key."""
         if self._index is None:
             self._index = {}
-            for key in self._data:
-                self._enter(key)
+            try:
+                for key in self._data:
+                    self._enter(key)
+            except TypeError:
+                self._index = None
+                raise
         keys = sorted(self._index.get(self._first(first), ()))  # type: ignore[type-var]
         return FrozenDict({(k[1] if len(k) == 2 else k[1:]): self._data[k] for k in keys})  # type: ignore[index,arg-type]
 

@@ -17,6 +17,7 @@ from anabranch.runtime.backlog import Backlog, Chosen, Waiting
 from anabranch.runtime.messages import (
     DRIVER,
     NOTHING_YET,
+    AtWorkers,
     Begin,
     BeginColumns,
     BeginFused,
@@ -173,7 +174,8 @@ class Coordinator:
         self.running = True
         epoch.finished, epoch.results, epoch.boxes, epoch.collected = set(), {}, [], None
         if epoch.plan is None and self.apart:
-            collector = DRIVER if any(w.fused for w in epoch.waiting) else version.epoch % len(self.workers)
+            here = any(w.fused or isinstance(w.request.rows, AtWorkers) for w in epoch.waiting)
+            collector = DRIVER if here else version.epoch % len(self.workers)
             return [ToWorker(collector, Collect(version, self.committed, epoch.placed))]
         if epoch.plan is None:
             self.leader = version.epoch % len(self.workers)

@@ -49,6 +49,30 @@ class Request(NamedTuple):
     rows: Sequence[tuple[Any, ...]]
 
 
+@dataclass(frozen=True, slots=True)
+class AtWorkers:
+    """Rows that feeders have brought to the workers: for each partition its number, the attempt that counts, and how
+    many rows it has. Their order is that of the partitions.
+    """
+
+    query: str
+    batch: int
+    parts: tuple[tuple[int, int, int], ...]
+
+    def __len__(self) -> int:
+        return sum(rows for _, _, rows in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """Rows that start at a worker, with their sequence numbers."""
+
+    rows: tuple[tuple[int, tuple[Any, ...]], ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
 class Placed(NamedTuple):
     """A request with the sequence number of its first row."""
 

@@ -28,6 +28,7 @@ from anabranch.runtime.messages import (
     Finished,
     Load,
     Loaded,
+    Numbered,
     Outcome,
     Placed,
     Results,
@@ -148,7 +149,11 @@ class Worker:
         if isinstance(begin, BeginFused):
             self.job = Fused(self, begin)
             return []
-        self.job = Staged(self, begin) if isinstance(begin, Begin) else Columnar(self, begin)
+        if isinstance(begin, BeginColumns):
+            rows: Any = begin.placed.request.rows
+            self.job = Staged(self, self._as_rows(begin, rows)) if isinstance(rows, Numbered) else Columnar(self, begin)
+        else:
+            self.job = Staged(self, begin)
         for message in early:
             self.job.arrivals.receive(message)
         self.job.go_on()
@@ -192,6 +197,13 @@ class Worker:
     def _apply_one(self, instance: int, effect: Any) -> None:
         state = self.runner.states[effect[0]]
         apply(state, self.memory.of_instance[instance][state.name], effect)
+
+    def _as_rows(self, begin: BeginColumns, numbered: Numbered) -> Begin:
+        """A request that has no kernels here: of each row what starts at this worker."""
+        start = self.runner.starts[begin.placed.request.entry]
+        made = [row for sequence, values in numbered.rows for row in start.rows(sequence, values)]
+        own = tuple([row for row in made if row.instance in self.instances])
+        return Begin(begin.version, begin.committed, begin.plan, own)
 
     def _receive(self, message: Rows | End) -> list[WorkerCommand]:
         if isinstance(self.job, Staged | Columnar) and message.version == self.job.version:

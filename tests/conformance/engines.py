@@ -83,6 +83,19 @@ def processes(program: ab.Program, workers: int, tier: str = "auto") -> Running:
     return Running(program, app, lambda name: getattr(app.state, name).copy(), app.stop, threads=4)
 
 
+def connected(program: ab.Program, workers: int) -> Running:
+    """An app that is served, and a client of it; both are in this process, and only the connection is between them."""
+    app = ab.run(program, workers=workers)
+    served = app.serve()
+    client = ab.connect(served.address, served.token)
+
+    def stop() -> None:
+        client.stop()
+        app.stop()
+
+    return Running(program, client, lambda name: getattr(client.state, name).copy(), stop, threads=4)
+
+
 ENGINES: dict[str, Engine] = {
     "plain": plain,
     "sequential": sequential,
@@ -90,6 +103,7 @@ ENGINES: dict[str, Engine] = {
     "staged-2": staged,
     **{f"compiled-{n}": partial(compiled, workers=n) for n in (1, 2)},
     "processes-2": partial(processes, workers=2),
+    "connected-2": partial(connected, workers=2),
     "processes-compiled-2": partial(processes, workers=2, tier="compiled"),
 }
 

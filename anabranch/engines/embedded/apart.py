@@ -8,7 +8,7 @@ from typing import Any
 
 from anabranch.drivers import apart
 from anabranch.drivers.callers import Gate
-from anabranch.drivers.fleet import Launcher
+from anabranch.drivers.fleet import Launcher, Patience
 from anabranch.drivers.kernels import Kernels
 from anabranch.drivers.nursery import WORKER
 from anabranch.drivers.processes import Processes
@@ -25,7 +25,7 @@ from anabranch.runtime.backlog import Backlog, Limits
 from anabranch.runtime.collecting import Copies
 from anabranch.runtime.coordinator import Coordinator
 from anabranch.runtime.memory import Memory
-from anabranch.runtime.messages import DRIVER, Committed, Placed
+from anabranch.runtime.messages import DRIVER, AtWorkers, Committed, Placed, Request
 from anabranch.runtime.routing import spread_evenly
 from anabranch.runtime.rows import Runner
 from anabranch.runtime.worker import Worker
@@ -61,17 +61,25 @@ class Apart:
         meter: Meter,
         committed: Callable[[Committed], None],
         launcher: Launcher,
+        patience: Patience | None = None,
     ) -> None:
-        routing = spread_evenly(workers)
+        routing = self.routing = spread_evenly(workers)
+        self.program = pack_program(program, graph)
         nothing = Memory(graph, None, routing)
         kernels = Kernels(graph, program, nothing, ())
         runner = Runner(graph, PythonCode(graph, program), nothing, dict(describe(type(program)).entries))
-        backlog = Backlog(graph, Limits(-1, limits.epoch_rows), columns=kernels.runs_in_columns)
+
+        def in_columns(request: Request) -> bool:
+            return isinstance(request.rows, AtWorkers) or kernels.runs_in_columns(request)
+
+        backlog = Backlog(graph, Limits(-1, limits.epoch_rows), columns=in_columns)
 
         def split(placed: Placed) -> list[Placed]:
             from anabranch.kernels.native.shares import shares
 
             request: Any = placed.request
+            if isinstance(request.rows, AtWorkers):
+                return [placed] * workers
             instance_of = runner.starts[request.entry].instance
             dealt = shares(graph, request.entry, program, request.rows, placed.sequence, routing, instance_of)
             return [placed._replace(request=request._replace(rows=share)) for share in dealt]
@@ -89,12 +97,13 @@ class Apart:
             Worker(DRIVER, workers, runner, None, Copies(graph, program, routing)),
             Copies(graph, program, routing),
             Wire(graph),
-            pack_program(program, graph),
+            self.program,
             fingerprint(graph),
             given,
             launcher,
             committed,
             gate,
+            patience,
         )
         driver = self.driver
 

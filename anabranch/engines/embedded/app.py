@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from time import perf_counter
 from types import MappingProxyType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anabranch.compiler import compile
-from anabranch.drivers.callers import Gate
-from anabranch.drivers.fleet import Launcher
+from anabranch.drivers.callers import Gate, Stopped
+from anabranch.drivers.fleet import Launcher, Patience
 from anabranch.engines.embedded.apart import Apart, launcher_of
 from anabranch.engines.embedded.explain import Explanation, explain
 from anabranch.engines.embedded.here import Here
@@ -38,7 +38,11 @@ from anabranch.runtime.backlog import Limits
 from anabranch.runtime.messages import Committed, Results
 from anabranch.runtime.routing import spread_evenly
 
-NOT_YET = frozenset("scale fork branch merge checkpoint feeds advance wait serve".split())
+if TYPE_CHECKING:
+    from anabranch.drivers.served import Served
+    from anabranch.drivers.tls import Tls
+
+NOT_YET = frozenset("scale fork branch merge checkpoint feeds advance wait".split())
 
 
 def run(
@@ -86,7 +90,8 @@ def run(
 class App:
     """A running program: `app.NAME(...)` calls an entry, `app.NAME.many(...)` feeds it, `app.state.NAME` looks inside.
 
-    `limits` and `gate` are for tests: they say what runs in stages, what fused, and how much waits.
+    `limits`, `gate` and `patience` are for tests: they say what runs in stages, what fused, how much waits, and how
+    long workers elsewhere may take.
     """
 
     def __init__(
@@ -99,11 +104,13 @@ class App:
         graph: Graph | None = None,
         tier: str = "auto",
         hosts: Launcher | None = None,
+        patience: Patience | None = None,
+        frames: Callable[[App], Any] | None = None,
     ) -> None:
         self._graph = graph or compile(type(program))
         self._recorder = Recorder(self._graph, spread_evenly(workers), history)
         self._meter = Meter(workers)
-        build = Here if hosts is None else partial(Apart, launcher=hosts)
+        build = Here if hosts is None else partial(Apart, launcher=hosts, patience=patience)
         self._engine = build(
             program, self._graph, workers, limits or Limits(), gate, tier, self._meter, self._committed
         )
@@ -112,6 +119,8 @@ class App:
             {e.name: AppEntry(self, specs[e.name]) for e in self._graph.entries}
         )
         self.state = States(self._graph, program.__anabranch_merges__, self._engine.rest)
+        self._served: list[Served] = []
+        self._frames = None if frames is None else frames(self)
 
     def __getattr__(self, name: str) -> AppEntry:
         entries = self.__dict__.get("entries", {})
@@ -148,7 +157,26 @@ class App:
 
     def stop(self) -> None:
         """Answer what has been asked, then end; may be called again. State can no longer be read."""
-        self._engine.driver.stop()
+        try:
+            self._engine.driver.stop()
+        finally:  # clients get the answers first
+            for served in self._served:
+                served.stop()
+
+    def serve(self, host: str = "127.0.0.1", port: int = 0, token: str | None = None, tls: Tls | None = None) -> Served:
+        """Let other processes call entries and read states with `ab.connect(served.address, served.token)`.
+
+        Port 0 is any that is free; without a token there is a new one. `tls` has a certificate and its key. It ends
+        with the app, or with `served.stop()`.
+        """
+        from anabranch.drivers.served import Served, security_of
+
+        if self._engine.driver.closed:
+            raise Stopped("the app has been stopped: start another with ab.run(...)")
+        specs = {name: entry._spec for name, entry in self.entries.items()}
+        served = Served(self, self._graph, specs, host, port, security_of(token, tls))
+        self._served.append(served)
+        return served
 
     def history(self) -> History:
         """The requests in the order in which they took effect."""
@@ -187,6 +215,8 @@ class App:
 
     def _many(self, spec: EntrySpec, data: Any) -> Any:
         """A batch: as columns of words where its entry has a kernel, else row by row."""
+        if self._frames is not None and type(data).__module__.startswith("pyspark."):
+            return self._frames.many(spec, data)
         block = self._engine.tiers.block(spec, data)
         if block is None:
             batch = read_batch(spec, data)
@@ -228,6 +258,18 @@ class AppEntry:
 
     def __getattr__(self, name: str) -> Any:
         raise not_yet_on_entries(self._spec.name, name)
+
+    def stream(self, frame: Any, *, sink: Any = None, **options: str) -> Any:
+        """Feed a streaming DataFrame of Spark: each micro-batch is one request. Gives the `StreamingQuery`.
+
+        `sink(results, batch_id)` gets the results of each as a DataFrame, the same again if it is tried again.
+        `options` are those of Spark's stream writer, such as checkpointLocation.
+        """
+        if self._app._frames is None:
+            raise TypeError(
+                f"{self._spec.name}.stream needs workers on Spark: start the app with ab.run(..., on=spark)"
+            )
+        return self._app._frames.stream(self._spec, frame, sink, options)
 
     def __repr__(self) -> str:
         return f"<entry {self._spec.name} of {self._app!r}>"

@@ -13,7 +13,7 @@ from typing import Any
 from anabranch.engines.sequential import SequentialApp
 from anabranch.graph.nodes import Graph
 from anabranch.lang import Program
-from anabranch.runtime.messages import Committed
+from anabranch.runtime.messages import AtWorkers, Committed
 from anabranch.runtime.routing import Routing
 
 KEPT = 1000
@@ -86,7 +86,9 @@ class Recorder:
 
     def add(self, committed: Committed) -> None:
         for ran in committed.ran:
-            inputs = ran.request.rows if self._keep_all else None
+            at_workers = isinstance(ran.request.rows, AtWorkers)  # nobody here has ever seen them
+            self._loaded = self._loaded or at_workers
+            inputs = ran.request.rows if self._keep_all and not at_workers else None
             self._kept.append((ran.sequence, ran.request.entry, len(ran.request.rows), ran.epoch, ran.failed, inputs))
         if not committed.stages:
             self._loaded = True  # by hand: no request can repeat it

@@ -2,14 +2,42 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from anabranch.engines.embedded.apart import Apart
 from anabranch.engines.embedded.app import App
+from anabranch.engines.spark.feeding import Target
+from anabranch.engines.spark.frames import Frames
 from anabranch.engines.spark.session import session_of, use_this_python
 from anabranch.engines.spark.tasks import SparkTasks
 from anabranch.lang import Program
+from anabranch.lang.spec import EntrySpec
 
 
 def run_on(on: object, program: Program, workers: int, history: bool, tier: str) -> App:
     session = session_of(on, workers)
     context = session.sparkContext
     use_this_python(context)
-    return App(program, workers, history, tier=tier, hosts=SparkTasks(context, workers))
+    return App(program, workers, history, tier=tier, hosts=SparkTasks(context, workers), frames=frames_of)
+
+
+def frames_of(app: App) -> Frames:
+    engine = app._engine
+    assert isinstance(engine, Apart)
+
+    def target(entry: str) -> Target:
+        driver, routing = engine.driver, engine.routing
+        return Target(
+            engine.program,
+            entry,
+            driver.addresses,
+            driver.security.token,
+            routing.instance_of_bucket,
+            routing.worker_of_instance,
+        )
+
+    def request(spec: EntrySpec, rows: Any) -> Any:
+        engine.tiers.expect(spec.name, len(rows))
+        return app._request(spec, rows, True)
+
+    return Frames(request, target, engine.driver.drop)

@@ -1,0 +1,175 @@
+"""What tasks of Spark do for an app: bring rows to its workers, and fetch results from them.
+
+A feeding task sends each row to the worker at which it starts, under its partition and its own attempt, and says how
+many there were. Which attempts count is decided later, by Spark. It waits for no epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark import TaskContext
+
+from anabranch.drivers.flight import Client, Security, Stream
+from anabranch.drivers.shipping import unpack_program
+from anabranch.drivers.wire import Wire
+from anabranch.graph.nodes import Dispatch, Graph
+from anabranch.kernels import PythonCode
+from anabranch.lang import Program
+from anabranch.lang.columns import read_batch
+from anabranch.lang.errors import BadInput
+from anabranch.lang.spec import describe
+from anabranch.runtime.routing import Routing
+from anabranch.runtime.rows import Start
+
+STAGED = "partition int, attempt long, rows long, problem binary"
+Batches = Iterator[pa.RecordBatch]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where rows go, and what is to be done with them."""
+
+    program: bytes
+    entry: str
+    addresses: tuple[str, ...]
+    token: str
+    instance_of_bucket: tuple[int, ...]
+    worker_of_instance: tuple[int, ...]
+
+
+@lru_cache(maxsize=16)
+def unpacked(program: bytes) -> tuple[Program, Graph]:
+    """To read the source of a program takes longer than most tasks."""
+    return unpack_program(program)
+
+
+@lru_cache(maxsize=256)
+def client(address: str, token: str) -> Client:
+    return Client(address, Security(token))
+
+
+def feed(target: Target, query: str, batch: int) -> Callable[[Batches], Batches]:
+    """What a feeding task does with its batches."""
+
+    def bring(batches: Batches) -> Batches:
+        context = TaskContext.get()
+        assert context is not None
+        partition, attempt = context.partitionId(), context.taskAttemptId()
+        feeder = Feeder(target, (query, batch, partition, attempt))
+        for data in batches:
+            feeder.take(data)
+        feeder.end()
+        told = [[partition], [attempt], [feeder.rows], [feeder.problem]]
+        yield pa.RecordBatch.from_arrays(
+            [pa.array(x, type=t) for x, t in zip(told, (pa.int32(), pa.int64(), pa.int64(), pa.binary()), strict=True)],
+            ["partition", "attempt", "rows", "problem"],
+        )
+
+    return bring
+
+
+class Feeder:
+    """Brings the rows of one partition to the workers. After a bad one it only counts."""
+
+    def __init__(self, target: Target, name: tuple[str, int, int, int]) -> None:
+        self._target = target
+        self._program, self._graph = unpacked(target.program)
+        self._values = Wire(self._graph).values
+        self._spec = describe(type(self._program)).entries[target.entry]
+        self._routing = Routing(target.instance_of_bucket, target.worker_of_instance)
+        entry = self._graph.entry(target.entry)
+        self._start = Start(self._graph, entry, PythonCode(self._graph, self._program), self._routing)
+        self._keyed = entry.dispatch is Dispatch.BY_KEY
+        hello = self._values.encode(name)
+        self._streams: list[Stream] = [client(a, target.token).open("stage", hello) for a in target.addresses]
+        self.rows = 0
+        self.problem: bytes | None = None
+
+    def take(self, data: pa.RecordBatch) -> None:
+        from anabranch.kernels.native.inputs import read_block
+
+        first, self.rows = self.rows, self.rows + len(data)
+        if self.problem is not None:
+            return
+        block = read_block(self._spec, data)
+        try:
+            self._send_columns(first, block) if block is not None else self._send_rows(first, data)
+        except BadInput as error:
+            told = (type(error).__name__, first + (error.row or 0), error.problem, error.column, repr(error.value))
+            self.problem = self._values.encode(told)
+
+    def _send_columns(self, first: int, block: Any) -> None:
+        from anabranch.kernels.native.portable import pack_block
+        from anabranch.kernels.native.shares import shares
+
+        if not self._keyed:
+            # Where a row without a key starts depends on its number, which is not known yet.
+            numbers = np.arange(first, first + len(block), dtype=np.int64)
+            self._send_all((numbers, pack_block(block), None))
+            return
+        instance = self._start.instance
+        for stream, share in zip(
+            self._streams,
+            shares(self._graph, self._target.entry, self._program, block, first, self._routing, instance),
+            strict=True,
+        ):
+            if len(share):
+                stream.send(self._values.encode((share.sequences, pack_block(share), None)))
+
+    def _send_rows(self, first: int, data: pa.RecordBatch) -> None:
+        rows = read_batch(self._spec, data).rows
+        numbers = np.arange(first, first + len(rows), dtype=np.int64)
+        if not self._keyed:
+            self._send_all((numbers, None, tuple(rows)))
+            return
+        workers = np.array([self._routing.worker_of(self._start.instance(0, row)) for row in rows], dtype=np.int64)
+        for worker, stream in enumerate(self._streams):
+            own = np.flatnonzero(workers == worker)
+            if len(own):
+                stream.send(self._values.encode((numbers[own], None, tuple([rows[i] for i in own.tolist()]))))
+
+    def _send_all(self, chunk: Any) -> None:
+        data = self._values.encode(chunk)
+        for stream in self._streams:
+            stream.send(data)
+
+    def end(self) -> None:
+        """Comes back when every worker has all of it."""
+        for stream in self._streams:
+            stream.end()
+        for stream in self._streams:
+            if stream.receive() is None:
+                raise ConnectionError("a worker has not taken what was brought to it")
+            stream.receive()
+
+
+def fetch(target: Target, query: str, batch: int, bounds: tuple[tuple[int, int], ...]) -> Callable[[Batches], Batches]:
+    """What a reading task does: its input is the number of a partition, its output the results of those rows."""
+
+    def read(batches: Batches) -> Batches:
+        _, graph = unpacked(target.program)
+        values = Wire(graph).values
+        for data in batches:
+            for partition in data["id"].to_pylist():
+                hello = values.encode((query, batch, *bounds[partition]))
+                yield from _results(target, hello)
+
+    return read
+
+
+def _results(target: Target, hello: bytes) -> Batches:
+    """The results of a range of rows from all workers, in order."""
+    pieces: list[pa.RecordBatch] = []
+    for address in target.addresses:
+        stream = client(address, target.token).open("results", hello)
+        while (data := stream.receive()) is not None:
+            pieces += list(pa.ipc.open_stream(data))
+    if pieces:
+        table = pa.Table.from_batches(pieces).sort_by("_row").drop_columns(["_row"])
+        yield from table.combine_chunks().to_batches()

@@ -1,0 +1,158 @@
+"""DataFrames in and out of an app: batches and streams.
+
+Laws: rows go from Spark's tasks to the workers, and results from workers to Spark's tasks, not through this process; a
+batch is applied once, however often its tasks or the whole of it are tried; its results are the same on each try.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from anabranch.engines.spark.feeding import STAGED, Target, feed, fetch
+from anabranch.lang import errors
+from anabranch.lang.arrow import arrow_field
+from anabranch.lang.columns import result_fields, result_table
+from anabranch.lang.spec import EntrySpec
+from anabranch.lang.types import NONE
+from anabranch.runtime.messages import AtWorkers, Boxed
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+Sink = Callable[[DataFrame, int], None]
+
+
+class OutOfStep(RuntimeError):
+    """A stream and a run that do not belong together."""
+
+
+class Frames:
+    """Feeds one app. `request` runs a request, `target` says where the rows of an entry go."""
+
+    def __init__(
+        self,
+        request: Callable[[EntrySpec, Any], Any],
+        target: Callable[[str], Target],
+        drop: Callable[[str, int], None],
+    ) -> None:
+        self._request, self._target, self._drop = request, target, drop
+        self._lock = threading.Lock()
+        self._applied: dict[str, tuple[int, Any]] = {}  # by query: the last batch, and how to get its results
+
+    def many(self, spec: EntrySpec, frame: DataFrame) -> DataFrame | None:
+        """A batch: its effects once, at once; its results as a DataFrame that does not change."""
+        query = uuid.uuid4().hex
+        results = self._apply(spec, frame, query, 0)
+        found: DataFrame | None = results(frame.sparkSession)
+        if found is not None:
+            found = found.localCheckpoint(eager=True)  # it must not ask the workers again
+        self._drop(query, 1)
+        return found
+
+    def stream(self, spec: EntrySpec, frame: DataFrame, sink: Sink | None, options: dict[str, str]) -> StreamingQuery:
+        """Each micro-batch is one request; `sink` gets its results."""
+        if not frame.isStreaming:
+            raise TypeError(f"{spec.name}.stream takes a streaming DataFrame: for a batch write {spec.name}.many(df)")
+        if sink is not None and spec.result == NONE:
+            raise TypeError(f"{spec.name} returns nothing: there is nothing for a sink")
+
+        def apply(batch: DataFrame, number: int) -> None:
+            session = batch.sparkSession
+            query = session.sparkContext.getLocalProperty("sql.streaming.queryId")
+            results = self._apply_once(spec, batch, query or "", number)
+            found = results(session) if sink is not None else None
+            if sink is not None and found is not None:
+                sink(found, number)
+
+        return frame.writeStream.foreachBatch(apply).options(**options).start()
+
+    def _apply_once(self, spec: EntrySpec, batch: DataFrame, query: str, number: int) -> Any:
+        with self._lock:
+            last, results = self._applied.get(query, (-1, None))
+        if number == last:
+            return results
+        if number != last + 1:
+            raise OutOfStep(
+                f"the stream is at batch {number}, and this run has applied "
+                f"{f'the batches up to {last}' if last >= 0 else 'none of its batches'}: its checkpoint belongs to "
+                "another run; give the stream a new checkpointLocation"
+            )
+        results = self._apply(spec, batch, query, number)
+        with self._lock:
+            self._applied[query] = number, results
+        return results
+
+    def _apply(self, spec: EntrySpec, frame: DataFrame, query: str, batch: int) -> Any:
+        """Stage, seal, run; gives what makes a DataFrame of the results."""
+        target = self._target(spec.name)
+        with quiet():
+            staged = frame.mapInArrow(feed(target, query, batch), STAGED).collect()
+        parts = sorted((row["partition"], row["attempt"], row["rows"]) for row in staged)
+        problems = {row["partition"]: bytes(row["problem"]) for row in staged if row["problem"] is not None}
+        if problems:
+            self._drop(query, batch)
+            raise _bad_input(spec, parts, problems)
+        found = self._request(spec, AtWorkers(query, batch, tuple(parts)))
+        self._drop(query, batch)
+        if spec.result == NONE:
+            return lambda session: None
+        if not isinstance(found, Boxed):  # it ran here
+            table = result_table(spec, list(found))
+            return lambda session: _frame(session, table)
+        bounds = _bounds([rows for _, _, rows in parts])
+        return lambda session: _reading(session, spec, fetch(target, query, batch, bounds), len(bounds))
+
+
+def _bounds(counts: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    found, first = [], 0
+    for count in counts:
+        found.append((first, first + count))
+        first += count
+    return tuple(found)
+
+
+def _schema(spec: EntrySpec) -> pa.Schema:
+    return pa.schema([arrow_field(name, t) for name, t, _ in result_fields(spec)])
+
+
+def _reading(session: SparkSession, spec: EntrySpec, read: Any, partitions: int) -> DataFrame:
+    schema = from_arrow_schema(_schema(spec))
+    with quiet():
+        return session.range(0, max(1, partitions), 1, max(1, partitions)).mapInArrow(read, schema)
+
+
+def _frame(session: SparkSession, table: pa.Table | None) -> DataFrame:
+    assert table is not None
+    with quiet():
+        return session.createDataFrame(table)
+
+
+def _bad_input(spec: EntrySpec, parts: Sequence[tuple[int, int, int]], problems: dict[int, bytes]) -> errors.BadInput:
+    """The first bad row of all: partitions come in order, and each names its first."""
+    from anabranch.drivers.values import Values
+
+    first = 0
+    for partition, _, rows in parts:
+        if partition in problems:
+            kind, row, problem, column, value = Values().decode(problems[partition])
+            made = errors.InputOverflow if kind == "InputOverflow" else errors.BadInput
+            return made(problem, entry=spec.name, row=first + row, column=column, value=value)
+        first += rows
+    raise AssertionError(f"no partition of {parts} has the problem")
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """PySpark warns of pandas, which is not used here."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*pandas.*", category=FutureWarning)
+        yield
