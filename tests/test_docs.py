@@ -116,7 +116,7 @@ def test_examples_run(document: Path, tmp_path: Path, monkeypatch: pytest.Monkey
             runner.run(test, out=report.append, clear_globs=False)
             vars(module).update(test.globs)
         else:
-            exec(compile("\n" * block.line + block.code, str(file), "exec"), vars(module))
+            exec(compile("\n" * block.line + block.code, str(file), "exec", dont_inherit=True), vars(module))
     assert not runner.failures, "".join(report)
 
 

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from anabranch.drivers.answers import Answers, Waiting
 from anabranch.drivers.callers import Gate, StateLost, Stop, Stopped
 from anabranch.drivers.desk import PULSE, Desk, Watch
-from anabranch.drivers.fleet import Fleet, Launcher, Link, Patience
+from anabranch.drivers.fleet import Fleet, Launcher, Link, Network, Patience
 from anabranch.drivers.flight import Client, Security
 from anabranch.drivers.host import Host
 from anabranch.drivers.interrupts import HoldBack
@@ -61,8 +61,9 @@ from anabranch.state.collected import NotHere, Want
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+TRIES = 3  # to start a worker
 HOLDER = -2  # who holds all state, as a collector
-LEAVING = 3.0  # seconds in which workers leave that have nothing to do
+LEAVING = 2.0  # seconds in which workers leave that have nothing to do
 Parts = Callable[[Sequence[int]], tuple[tuple[int, tuple[tuple[str, Any], ...]], ...]]
 Step = Callable[[Copies], None]
 
@@ -83,7 +84,7 @@ class Apart:
         committed: Callable[[Committed], None],
         gate: Gate | None = None,
         patience: Patience | None = None,
-        security: Security | None = None,
+        network: Network | None = None,
     ) -> None:
         """`machine` runs what is collected here, `copies` are for reads and writes between two epochs.
 
@@ -93,12 +94,14 @@ class Apart:
         self._patience = patience or Patience()
         self.routing = copies.routing
         self._stopping = False
+        self._ends: dict[int, int] = {}  # by worker: how often one has ended
         self._process = os.getpid()
         self._answers = Answers()
         self.desk = Desk(coordinator, committed, gate or Gate(), self._post, self.progress)
         self._host = Host(machine, self._post, self.desk.tell, self.desk.fail, None, self._with_rows)
         self._host.start()
-        routing = self.routing
+        network = network or Network()
+        routing, ports = self.routing, network.ports
         self._fleet = Fleet(
             routing.workers,
             Setup(
@@ -110,12 +113,13 @@ class Apart:
             wire,
             self,
             self._patience,
-            security or Security.of_a_run(),
+            Security.of_a_run(network.tls),
             launcher.host,
+            ports,
         )
         atexit.register(self._at_exit)  # before the server's own end, which would look like the loss of all workers
         try:
-            launcher.launch(self._fleet.server.address, self._fleet.security, program, self.lost)
+            launcher.launch(self._fleet.server.address, self._fleet.security, ports, program, self.ended)
             self._wait_for_all()
         except BaseException:
             self._end()
@@ -378,6 +382,17 @@ class Apart:
         with self.desk.lock:  # whoever starts the run is told, and nobody waits yet
             self.desk.broken = self.desk.broken or error
             self.desk.moved.notify_all()
+
+    def ended(self, worker: int, why: str) -> bool:
+        """What hosted a worker has ended: whether to start another, which has nothing of the state."""
+        if self._stopping or self.desk.broken is not None:
+            return False
+        self._ends[worker] = self._ends.get(worker, 0) + 1
+        if worker not in self._fleet.links and self._ends[worker] < TRIES:
+            log.warning("worker %s has not started: %s; it is tried again", worker, why)
+            return True
+        self.lost(worker, why)
+        return False
 
     def lost(self, worker: int, why: str) -> None:
         """A worker is gone. Nothing is kept elsewhere, so this ends the run."""

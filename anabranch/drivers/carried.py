@@ -1,7 +1,7 @@
 """Exceptions as values: what was raised in one process is raised in another.
 
 Laws: of a class that the receiver knows (a builtin, one of ours, one of a module that it has imported) arrive type,
-arguments, attributes, notes and cause; of any other a `RemoteError` with its name, arguments and notes. Nothing is
+arguments, attributes, notes and cause; of any other a `RemoteError` with all that but the type. Nothing is
 imported, and no constructor of the user's runs, on the word of the other side. What is no value is left out: arguments
 become the text of the exception, attributes None.
 """
@@ -18,7 +18,10 @@ CAUSES = 16  # that one has caused the other, and so on: more than that are left
 
 
 class RemoteError(RuntimeError):
-    """An exception of the program's whose class is not known here. `kind` is its name, `args` are its arguments."""
+    """An exception of the program's whose class is not known here.
+
+    `kind` is the name of the class; arguments, attributes and notes are those of the exception.
+    """
 
     def __init__(self, kind: str, args: tuple[Any, ...] = (), text: str = "") -> None:
         super().__init__(*args)
@@ -41,7 +44,8 @@ def pack_error(error: BaseException, values: Values, depth: int = CAUSES) -> tup
 def unpack_error(packed: Any, depth: int = CAUSES) -> BaseException:
     match packed:
         case (str(module), str(name), tuple(args), dict(attributes), tuple(notes), cause, str(text)):
-            error = _rebuilt(module, name, args, attributes) or RemoteError(name, args, text)
+            error = _rebuilt(module, name, args) or RemoteError(name, args, text)
+            vars(error).update({str(n): x for n, x in attributes.items() if n not in vars(error)})
             if notes:
                 vars(error)["__notes__"] = [str(note) for note in notes]
             if cause is not None and depth:
@@ -59,18 +63,17 @@ def known_class(module: str, qualname: str) -> type | None:
     return found if isinstance(found, type) else None
 
 
-def _rebuilt(module: str, name: str, args: tuple[Any, ...], attributes: dict[Any, Any]) -> BaseException | None:
+def _rebuilt(module: str, name: str, args: tuple[Any, ...]) -> BaseException | None:
     cls = known_class(module, name)
     if cls is None or not issubclass(cls, BaseException):
         return None
-    kin = next(c for c in cls.__mro__ if c.__module__ == "builtins")
+    kin: Any = next(c for c in cls.__mro__ if c.__module__ == "builtins")
     try:
         error: BaseException = kin.__new__(cls, *args)
         kin.__init__(error, *args)  # some builtins keep their arguments in fields that only this sets
         error.args = args
     except Exception:
         return None
-    vars(error).update({str(n): x for n, x in attributes.items()})
     return error
 
 

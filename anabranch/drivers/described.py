@@ -161,7 +161,7 @@ def _made(name: str, fields: tuple[tuple[str, Type], ...], defaults: dict[str, A
     last = names[len(names) - len(defaults) :]
     if set(last) == set(defaults):
         made: Any = namedtuple(name, names, defaults=[defaults[n] for n in last])  # type: ignore[misc]
-        return made  # type: ignore[no-any-return]
+        return made
     # A dataclass whose fields go by name may have one without a default after one that has it.
     given = [
         (n, Any, dataclasses.field(default_factory=lambda n=n: defaults[n])) if n in defaults else (n, Any)  # type: ignore[misc]

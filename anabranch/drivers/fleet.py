@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from anabranch.drivers.flight import Broken, Security, Server, Stream
 from anabranch.drivers.letters import Letters
 from anabranch.drivers.resident import GREETING, versions
+from anabranch.drivers.tls import Tls
 from anabranch.drivers.wire import Goodbye, Hello, Peers, Ping, Ready, Reported, Setup, Wire
 from anabranch.lang.errors import ProgramError
 from anabranch.lang.scalars import show
@@ -38,8 +39,17 @@ class Patience:
     stop: float = 10.0
 
 
+@dataclass(frozen=True, slots=True)
+class Network:
+    """How processes of a run talk: encrypted or not, and on which ports they listen (any free one if None)."""
+
+    tls: Tls | None = None
+    ports: range | None = None
+
+
 class Launcher(Protocol):
-    """Starts workers somewhere: each connects to `address` and says who it is. `lost` hears of one that ends.
+    """Starts workers somewhere: each connects to `address` and says who it is. `ended` hears of one that ends, and
+    says whether another may be started in its place.
 
     `host` is where the coordinator listens for them. With `carries` the launcher brings the program to them.
     """
@@ -47,7 +57,9 @@ class Launcher(Protocol):
     carries: bool
     host: str
 
-    def launch(self, address: str, security: Security, program: bytes, lost: Callable[[int, str], None]) -> None: ...
+    def launch(
+        self, address: str, security: Security, ports: range | None, program: bytes, ended: Callable[[int, str], bool]
+    ) -> None: ...
     def end(self, patience: float) -> None: ...
 
 
@@ -82,6 +94,7 @@ class Fleet:
         patience: Patience,
         security: Security,
         host: str,
+        ports: range | None,
     ) -> None:
         self.workers, self.security, self.patience = workers, security, patience
         self._setup, self._fingerprint, self._wire, self._listener = setup, fingerprint, wire, listener
@@ -89,7 +102,7 @@ class Fleet:
         self._arriving: set[int] = set()  # numbers that are taken, and have not joined yet
         self._lock = threading.Lock()
         self._ended = threading.Event()
-        self.server = Server(security, {}, {"worker": self._hear}, host=host)
+        self.server = Server(security, {}, {"worker": self._hear}, host=host, ports=ports)
         threading.Thread(target=self._look_after, name="anabranch-watch", daemon=True).start()
 
     @property
@@ -107,8 +120,9 @@ class Fleet:
 
     def end(self) -> None:
         """Let all workers end; the server stays until they have."""
-        self._ended.set()
-        self.post_all(Goodbye())
+        with self._lock:
+            self._ended.set()
+            self.post_all(Goodbye())
 
     # -- a worker -----------------------------------------------------------------------------------------------------
 
@@ -149,7 +163,7 @@ class Fleet:
     def _is_expected(self, number: Any) -> bool:
         """Is there such a worker, and not yet here? From now on it is."""
         with self._lock:
-            if type(number) is not int or number not in range(self.workers):
+            if self._ended.is_set() or type(number) is not int or number not in range(self.workers):
                 return False
             if number in self.links or number in self._arriving:
                 return False
@@ -159,6 +173,8 @@ class Fleet:
     def _join(self, link: Link) -> None:
         with self._lock:
             self.links[link.number] = link
+            if self._ended.is_set():
+                link.mail.put(Goodbye())
             complete = self.complete
         if complete:
             self.post_all(Peers(tuple(self.links[w].address for w in range(self.workers))))

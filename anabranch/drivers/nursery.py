@@ -119,6 +119,7 @@ class _Birth:
 
 def main(orders: int, news: int) -> None:
     """The process itself."""
+    import anabranch.drivers.resident  # noqa: F401  # what workers would each import
 
     selector = selectors.DefaultSelector()
     selector.register(orders, selectors.EVENT_READ)
@@ -155,12 +156,15 @@ def _bear(worker: dict[str, Any], ours: tuple[int, int, int, int]) -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         for fd in (orders, news, awake, alarm):
             os.close(fd)
-        from anabranch.drivers.flight import Security
+        from anabranch.drivers.flight import Security, Tls
         from anabranch.drivers.resident import Resident
 
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(line_buffering=True)  # lines of several workers stay whole, and none is lost
-        Resident(worker["number"], worker["address"], Security(worker["token"])).run()
+        pem = worker["tls"]
+        tls = None if pem is None else Tls(*[x and x.encode() for x in pem])
+        ports = None if worker["ports"] is None else range(*worker["ports"])
+        Resident(worker["number"], worker["address"], Security(worker["token"], tls), ports=ports).run()
         code = 0
     except BaseException:
         sys.excepthook(*sys.exc_info())

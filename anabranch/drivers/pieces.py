@@ -24,7 +24,7 @@ def send(stream: Stream, data: bytes, max_message: int) -> None:
         stream.send(view[start : start + size])
 
 
-def receive(stream: Stream, whole: int = WHOLE) -> bytes | None:
+def receive(stream: Stream) -> bytes | None:
     """The next one; None once the other side has ended."""
     first = stream.receive()
     if first is None:
@@ -32,8 +32,8 @@ def receive(stream: Stream, whole: int = WHOLE) -> bytes | None:
     if len(first) < _LENGTH.size:
         raise Refused(f"{len(first)} bytes that do not say how many follow")
     (length,) = _LENGTH.unpack_from(first)
-    if length > whole:
-        raise Refused(f"{length} bytes, and the limit is {whole}")
+    if length > WHOLE:
+        raise Refused(f"{length} bytes, and the limit is {WHOLE}")
     pieces, came = [first[_LENGTH.size :]], len(first) - _LENGTH.size
     while came < length:
         piece = stream.receive()

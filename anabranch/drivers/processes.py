@@ -28,22 +28,27 @@ class Processes:
         self._gone: set[int] = set()
         self._changed = threading.Condition()
 
-    def launch(self, address: str, security: Security, program: bytes, lost: Callable[[int, str], None]) -> None:
-        told = {"address": address, "token": security.token}
+    def launch(
+        self, address: str, security: Security, ports: range | None, program: bytes, ended: Callable[[int, str], bool]
+    ) -> None:
+        tls = security.tls
+        pem = None if tls is None else [x and x.decode() for x in (tls.certificate, tls.key, tls.roots)]
+        between = None if ports is None else [ports.start, ports.stop, ports.step]
+        told = {"address": address, "token": security.token, "tls": pem, "ports": between}
         if self._nursery is None:  # only now: a program that cannot start costs no process
             self._nursery = Nursery()
         for number in range(self._workers):
-            pid = self._nursery.start({"number": number, **told}, partial(self._ended, number, lost))
+            pid = self._nursery.start({"number": number, **told}, partial(self._ended, number, ended))
             with self._changed:
                 if number not in self._gone:
                     self.pids[number] = pid
 
-    def _ended(self, number: int, lost: Callable[[int, str], None], code: int | None) -> None:
+    def _ended(self, number: int, ended: Callable[[int, str], bool], code: int | None) -> None:
         with self._changed:
             self._gone.add(number)
             self.pids.pop(number, None)
             self._changed.notify_all()
-        lost(number, f"its process ended{_how(code)}")
+        ended(number, f"its process ended{_how(code)}")
 
     def end(self, patience: float) -> None:
         """Wait for their ends, and make an end of those that do not."""

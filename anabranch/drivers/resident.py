@@ -97,7 +97,9 @@ class _Link:
 class Resident:
     """Worker `number` of the run whose coordinator is at `address`; `run` comes back when the run has ended."""
 
-    def __init__(self, number: int, address: str, security: Security, host: str = "127.0.0.1") -> None:
+    def __init__(
+        self, number: int, address: str, security: Security, host: str = "127.0.0.1", ports: range | None = None
+    ) -> None:
         self.number = number
         self._security = security
         self._arrived = threading.Event()  # the machine is there to take mail
@@ -110,7 +112,7 @@ class Resident:
             "staged": lambda stream: self._staging.give(self._expected(stream)),
             "results": lambda stream: self._kept.give(self._expected(stream)),
         }
-        self._server = Server(security, {}, streams, host=host)
+        self._server = Server(security, {}, streams, host=host, ports=ports)
         self._client = Client(address, security)
         hello = Hello(number, self._server.address, versions())
         try:
@@ -120,6 +122,7 @@ class Resident:
             raise
         self._peers: tuple[str, ...] = ()
         self._links: dict[int, _Link] = {}
+        self._sent = self._sent_bytes = 0  # to peers
 
     def run(self, program: bytes | None = None) -> None:
         """`program` as `pack_program` gives it, where it has not to come from the coordinator."""
@@ -289,6 +292,7 @@ class Resident:
                 if link is None:
                     link = self._link(peer)
                 link.letters.send(data)
+                self._sent, self._sent_bytes = self._sent + 1, self._sent_bytes + len(data)
             except (Broken, Refused, Remote):
                 self._severed(peer, link and link.letters)
 
@@ -336,4 +340,5 @@ class Resident:
         for i in self._host.worker.instances if number else ():
             for name, part in self._memory.of_instance[i].items():
                 sizes[name] = sizes.get(name, 0) + size_of(part)
-        return Reported(number, self._host.busy, rows, tuple(sizes.items()), self._host.worker.progress)
+        sent = self._sent, self._sent_bytes
+        return Reported(number, self._host.busy, rows, tuple(sizes.items()), self._host.worker.progress, *sent)

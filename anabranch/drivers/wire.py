@@ -116,6 +116,8 @@ class Reported:
     rows: tuple[tuple[str, int, float], ...]  # by entry: rows and seconds
     sizes: tuple[tuple[str, int], ...]  # by state: bytes
     progress: float
+    sent: int  # messages to other workers so far
+    sent_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
-"""Real Spark: `spark` is a session of local[4], `cluster` one of two executors in processes of their own.
+"""Real Spark: `spark` is a session of local[4], `retrying` one that tries a task up to four times, as clusters do, and
+`cluster` one of two executors in processes of their own.
 
-A process has at most one SparkContext. All tests of a process share it; who asks for the other kind ends the first one
-and its JVM. That costs seconds, so a file of tests asks for one kind only. `make tests` runs this folder without xdist:
+A process has at most one SparkContext. All tests of a process share it; who asks for another kind ends the first one and
+its JVM. That costs seconds, so a file of tests asks for one kind only, and files of one kind run one after the other. `make tests` runs this folder without xdist:
 Spark has threads of its own. Under `pytest -n N` it works too, with a JVM in every worker that gets such a test.
 """
 
@@ -23,8 +24,9 @@ from tests.jvm import find_jvm
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 LOCAL = "local[4]"
+RETRYING = "local[4,4]"  # slots, and how often a task may fail
 CLUSTER = "local-cluster[2,2,1024]"  # executors, their cores, their megabytes
-KINDS = {"spark", "cluster"}
+KINDS = ("spark", "retrying", "cluster")
 
 
 class Host:
@@ -97,16 +99,26 @@ def spark(spark_host: Host) -> SparkSession:
 
 
 @pytest.fixture(scope="module")
+def retrying(spark_host: Host) -> SparkSession:
+    return spark_host.give(RETRYING)
+
+
+@pytest.fixture(scope="module")
 def cluster(spark_host: Host) -> SparkSession:
     return spark_host.give(CLUSTER)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A file that asks for both kinds would end the session that it still holds."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A file that asks for two kinds would end the session that it still holds."""
     asked: dict[Path, set[str]] = {}
     for item in items:
         if isinstance(item, pytest.Function) and item.path.is_relative_to(HERE):
-            asked.setdefault(item.path, set()).update(KINDS.intersection(item.fixturenames))
+            asked.setdefault(item.path, set()).update(set(KINDS).intersection(item.fixturenames))
     for path, kinds in asked.items():
-        if kinds == KINDS:
-            raise pytest.UsageError(f"{path} asks for `spark` and for `cluster`; do: make two files of it")
+        if len(kinds) > 1:
+            raise pytest.UsageError(f"{path} asks for {' and for '.join(sorted(kinds))}; do: make two files of it")
+    # Only ours move, and among their own places.
+    places = [i for i, item in enumerate(items) if item.path in asked]
+    ours = sorted([items[i] for i in places], key=lambda item: [k in asked[item.path] for k in KINDS], reverse=True)
+    for i, item in zip(places, ours, strict=True):
+        items[i] = item

@@ -8,7 +8,7 @@ from typing import Any
 
 from anabranch.drivers import apart
 from anabranch.drivers.callers import Gate
-from anabranch.drivers.fleet import Launcher, Patience
+from anabranch.drivers.fleet import Launcher, Network, Patience
 from anabranch.drivers.kernels import Kernels
 from anabranch.drivers.nursery import WORKER
 from anabranch.drivers.processes import Processes
@@ -62,6 +62,7 @@ class Apart:
         committed: Callable[[Committed], None],
         launcher: Launcher,
         patience: Patience | None = None,
+        network: Network | None = None,
     ) -> None:
         routing = self.routing = spread_evenly(workers)
         self.program = pack_program(program, graph)
@@ -104,6 +105,7 @@ class Apart:
             committed,
             gate,
             patience,
+            network,
         )
         driver = self.driver
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.compiler import compile
 from anabranch.drivers.callers import Gate, Stopped
-from anabranch.drivers.fleet import Launcher, Patience
+from anabranch.drivers.fleet import Launcher, Network, Patience
+from anabranch.drivers.tls import Tls
 from anabranch.engines.embedded.apart import Apart, launcher_of
 from anabranch.engines.embedded.explain import Explanation, explain
 from anabranch.engines.embedded.here import Here
@@ -54,11 +55,14 @@ def run(
     history: bool = False,
     tier: str = "auto",
     hosts: str = "threads",
+    tls: Tls | None = None,
+    ports: range | None = None,
 ) -> App:
     """Run a program on the embedded engine.
 
     `workers` is the number of instances of its state and of threads that work on them; by default the number of cores.
-    With `hosts="processes"` each worker is a process of its own.
+    With `hosts="processes"` each worker is a process of its own; with `on` a SparkSession, or "spark" for a local one,
+    each is a Spark task that stays. Connections between processes can have `tls`, and `ports` to choose from.
     With `history` the app keeps all inputs, so that `app.history()` can be replayed; that costs their memory.
     `tier` is "auto" (entries are compiled to machine code once that is worth the wait), "compiled" (all that can be, at
     the start) or "python" (none); `app.explain()` says what can be compiled and why not.
@@ -83,8 +87,9 @@ def run(
     if on is not None:
         from anabranch.engines.spark.app import run_on
 
-        return run_on(on, program, workers, history, tier)
-    return App(program, workers, history, tier=tier, hosts=launcher_of(hosts, workers))
+        return run_on(on, program, workers, history, tier, Network(tls, ports))
+    network = Network(tls, ports)
+    return App(program, workers, history, tier=tier, hosts=launcher_of(hosts, workers), network=network)
 
 
 class App:
@@ -106,11 +111,12 @@ class App:
         hosts: Launcher | None = None,
         patience: Patience | None = None,
         frames: Callable[[App], Any] | None = None,
+        network: Network | None = None,
     ) -> None:
         self._graph = graph or compile(type(program))
         self._recorder = Recorder(self._graph, spread_evenly(workers), history)
         self._meter = Meter(workers)
-        build = Here if hosts is None else partial(Apart, launcher=hosts, patience=patience)
+        build = Here if hosts is None else partial(Apart, launcher=hosts, patience=patience, network=network)
         self._engine = build(
             program, self._graph, workers, limits or Limits(), gate, tier, self._meter, self._committed
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from anabranch.drivers.fleet import Network
 from anabranch.engines.embedded.apart import Apart
 from anabranch.engines.embedded.app import App
 from anabranch.engines.spark.feeding import Target
@@ -14,11 +15,12 @@ from anabranch.lang import Program
 from anabranch.lang.spec import EntrySpec
 
 
-def run_on(on: object, program: Program, workers: int, history: bool, tier: str) -> App:
+def run_on(on: object, program: Program, workers: int, history: bool, tier: str, network: Network) -> App:
     session = session_of(on, workers)
     context = session.sparkContext
     use_this_python(context)
-    return App(program, workers, history, tier=tier, hosts=SparkTasks(context, workers), frames=frames_of)
+    hosts = SparkTasks(context, workers)
+    return App(program, workers, history, tier=tier, hosts=hosts, frames=frames_of, network=network)
 
 
 def frames_of(app: App) -> Frames:
@@ -31,7 +33,7 @@ def frames_of(app: App) -> Frames:
             engine.program,
             entry,
             driver.addresses,
-            driver.security.token,
+            driver.security,
             routing.instance_of_bucket,
             routing.worker_of_instance,
         )

@@ -38,7 +38,7 @@ class Target:
     program: bytes
     entry: str
     addresses: tuple[str, ...]
-    token: str
+    security: Security
     instance_of_bucket: tuple[int, ...]
     worker_of_instance: tuple[int, ...]
 
@@ -50,8 +50,8 @@ def unpacked(program: bytes) -> tuple[Program, Graph]:
 
 
 @lru_cache(maxsize=256)
-def client(address: str, token: str) -> Client:
-    return Client(address, Security(token))
+def client(address: str, security: Security) -> Client:
+    return Client(address, security)
 
 
 def feed(target: Target, query: str, batch: int) -> Callable[[Batches], Batches]:
@@ -87,7 +87,7 @@ class Feeder:
         self._start = Start(self._graph, entry, PythonCode(self._graph, self._program), self._routing)
         self._keyed = entry.dispatch is Dispatch.BY_KEY
         hello = self._values.encode(name)
-        self._streams: list[Stream] = [client(a, target.token).open("stage", hello) for a in target.addresses]
+        self._streams: list[Stream] = [client(a, target.security).open("stage", hello) for a in target.addresses]
         self.rows = 0
         self.problem: bytes | None = None
 
@@ -167,7 +167,7 @@ def _results(target: Target, hello: bytes) -> Batches:
     """The results of a range of rows from all workers, in order."""
     pieces: list[pa.RecordBatch] = []
     for address in target.addresses:
-        stream = client(address, target.token).open("results", hello)
+        stream = client(address, target.security).open("results", hello)
         while (data := stream.receive()) is not None:
             pieces += list(pa.ipc.open_stream(data))
     if pieces:

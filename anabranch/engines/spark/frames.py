@@ -101,8 +101,10 @@ class Frames:
         if problems:
             self._drop(query, batch)
             raise _bad_input(spec, parts, problems)
-        found = self._request(spec, AtWorkers(query, batch, tuple(parts)))
-        self._drop(query, batch)
+        try:
+            found = self._request(spec, AtWorkers(query, batch, tuple(parts)))
+        finally:
+            self._drop(query, batch)
         if spec.result == NONE:
             return lambda session: None
         if not isinstance(found, Boxed):  # it ran here

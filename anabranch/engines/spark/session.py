@@ -74,10 +74,12 @@ def _check(context: SparkContext, workers: int) -> None:
             "spark.python.worker.killOnIdleTimeout is true: Spark would kill workers that wait for calls; "
             "set it to false"
         )
-    if (conf.get("spark.speculation") or "false").lower() == "true":
+    speculates = (conf.get("spark.speculation") or "false").lower() == "true"
+    if speculates and conf.get("spark.speculation.task.duration.threshold") is not None:
+        # Without it Spark never makes a second copy of the only task of a job, which is what a worker is.
         raise UnfitSession(
-            "spark.speculation is true: Spark would start a second copy of a worker for running so long; "
-            "set it to false"
+            "spark.speculation.task.duration.threshold is set: Spark would start a second copy of a worker for running "
+            "so long; leave it out"
         )
 
 

@@ -21,7 +21,6 @@ from anabranch.drivers.resident import Resident, versions
 from anabranch.engines.spark.session import UnfitSession, address_of_driver, is_local, master_of
 
 POOL = "anabranch"
-TRIES = 3  # to start a worker
 BACK_OFF = 0.5  # seconds, doubled from try to try
 
 
@@ -39,19 +38,20 @@ class SparkTasks:
         if not is_local(master_of(context)):
             check_executors(context)
 
-    def launch(self, address: str, security: Security, program: bytes, lost: Callable[[int, str], None]) -> None:
+    def launch(
+        self, address: str, security: Security, ports: range | None, program: bytes, ended: Callable[[int, str], bool]
+    ) -> None:
         for number in range(self._workers):
-            task = resident_task(number, address, security, program, is_local(master_of(self._context)))
-            thread = InheritableThread(target=self._run, args=(number, task, lost), daemon=True)
+            task = resident_task(number, address, security, ports, program, is_local(master_of(self._context)))
+            thread = InheritableThread(target=self._run, args=(number, task, ended), daemon=True)
             thread.name = f"anabranch-job-{number}"
             self._threads.append(thread)
             thread.start()
 
-    def _run(self, number: int, task: Any, lost: Callable[[int, str], None]) -> None:
-        """The thread of a job: it blocks as long as the task stays."""
+    def _run(self, number: int, task: Any, ended: Callable[[int, str], bool]) -> None:
+        """The thread of a job: it blocks as long as the task stays. One that ends is submitted again where it may."""
         context, wait = self._context, BACK_OFF
-        for attempt in range(TRIES):
-            begun = monotonic()
+        while True:
             context.setJobGroup(f"{self._group}-{number}", f"anabranch worker {number}", interruptOnCancel=True)
             context.setLocalProperty("spark.scheduler.pool", POOL)
             try:
@@ -59,14 +59,10 @@ class SparkTasks:
                 why = "its Spark job ended"
             except Exception as error:
                 why = f"its Spark job failed: {_brief(error)}"
-            if self._ending:
+            if self._ending or not ended(number, why):
                 return
-            if monotonic() - begun > 30 or attempt + 1 == TRIES:
-                break
-            lost(number, why)
             sleep(wait)
             wait *= 2
-        lost(number, why)
 
     def end(self, patience: float) -> None:
         self._ending = True
@@ -80,13 +76,14 @@ class SparkTasks:
             thread.join(max(1.0, end - monotonic()))
 
 
-def resident_task(number: int, address: str, security: Security, program: bytes, local: bool) -> Any:
+def resident_task(
+    number: int, address: str, security: Security, ports: range | None, program: bytes, local: bool
+) -> Any:
     """What a worker's task does: it stays until the coordinator says goodbye."""
-    token, limit = security.token, security.max_message
 
     def stay(_: Iterable[Any]) -> Iterator[Any]:
         host = "127.0.0.1" if local else _address_towards(address)
-        Resident(number, address, Security(token, None, limit), host).run(program)
+        Resident(number, address, security, host, ports).run(program)
         return iter(())
 
     return stay

@@ -1,0 +1,199 @@
+"""A client that has not the source of the program."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pytest
+
+import anabranch as ab
+from anabranch.engines.connected.link import Link
+from tests.engines.connected.conftest import Elsewhere
+
+SOON = 3.0  # seconds; it is milliseconds on an idle machine
+
+
+@pytest.fixture
+def far(elsewhere: Elsewhere) -> Iterator[Any]:
+    with elsewhere.connect() as app:
+        yield app
+
+
+def test_calls_batches_and_reads(far: Any) -> None:
+    assert far.sell("tea", 2) == 2
+    assert far.sell(item="tea") == 3
+    assert far.sell.many({"item": ["tea", "gin"], "pieces": [1, 4]}) == {"result": [4, 4]}
+    assert far.sell.many([("tea",), {"item": "tea", "pieces": 2}]) == [5, 7]
+    assert far.sell.many(pa.table({"item": ["rum"]})).to_pydict() == {"result": [1]}
+    assert far.sell.many(iter([[("rum",)], {"item": ["rum"]}])) == [[2], {"result": [3]}]
+    assert far.tick.many([(), ()]) == [1, 2]
+    assert far.price("tea", 2) is None
+    assert far.entries["sell"]("tea", 0) == 7
+    assert far.version == 10
+    assert far.metrics().entries["sell"].rows == 10 and "entry sell" in str(far.metrics())
+    assert far.explain().entries[0].name == "sell" and "sell.1" in str(far.explain())
+    assert far.explain()._repr_html_().startswith("<svg")
+    with pytest.raises(NotImplementedError, match="not available over a connection"):
+        far.history()
+    with pytest.raises(AttributeError, match=r"app\.scale is not available over a connection"):
+        far.scale(workers=2)
+
+
+def test_entries_describe_themselves(far: Any) -> None:
+    assert list(far.entries) == [
+        "sell", "record", "order", "price", "day", "pair", "mark", "parse", "spin", "tick", "twice"
+    ]  # fmt: skip
+    assert far.sell.__doc__ == "Sell some pieces." and "sell" in dir(far)
+    assert str(inspect.signature(far.sell)) == "(item: 'str', pieces: 'int' = 1) -> 'int'"
+    assert inspect.signature(far.record).parameters["sale"].annotation is far.records["Sale"]
+    with pytest.raises(AttributeError, match="the app has no attribute or entry 'sel': entries are sell, record"):
+        far.sel("tea")
+    with pytest.raises(AttributeError, match=r"app\.sell cannot be set"):
+        far.sell = 1
+
+
+def test_records_are_made_here(far: Any) -> None:
+    made = far.records["Sale"]
+    assert made.__name__ == "Sale" and made("tea") == ("tea", 1, None)
+    total = far.record(made("tea", 2, ["new"]))
+    assert repr(total) == "Total(item='tea', pieces=2)"
+    assert far.state.last["tea"] == made("tea", 2, ["new"])
+    assert far.record.many({"item": ["tea"], "tags": [["old"]]}) == {"item": ["tea"], "pieces": [3]}
+    assert far.record.many([("gin",), made("gin", 2)]) == [("gin", 1), ("gin", 3)]
+    assert far.order(far.records["Order"]("me", [made("a"), made("b", 2)]), made("c")) == [("a", 1), ("b", 2), ("c", 1)]
+    assert far.order.many([(far.records["Order"]("me", [made("a")]),)]) == [[("a", 1)]]
+
+
+def test_a_record_of_the_same_name_and_fields_will_do(far: Any) -> None:
+    @dataclass(frozen=True)
+    class Sale:
+        item: str
+        pieces: int
+        tags: list[str] | None
+
+    class Order(NamedTuple):
+        who: str
+        sales: list[Any]
+
+    assert far.record(Sale("tea", 2, None)) == ("tea", 2)
+    assert far.record.many([Sale("tea", 2, None)]) == [("tea", 4)]
+    order = Order("me", [Sale("a", 1, None)])
+    assert far.order(order, extra=Sale("b", 1, ["x"])) == [("a", 1), ("b", 1)]
+    assert far.order.many({"order": [order], "extra": [None]}) == {"result": [[("a", 1)]]}
+
+    class Other(NamedTuple):
+        item: str
+
+    with pytest.raises(ab.BadInput, match=r"record: row 0, column 'sale': expected Sale, got Other\(item='a'\)"):
+        far.record(Other("a"))
+
+
+def test_what_only_the_constructor_of_a_record_checks_is_checked_there(far: Any) -> None:
+    ghost = far.records["Sale"]("ghost")
+    for give in (lambda: far.record(ghost), lambda: far.record.many([ghost]), lambda: far.record.many([("ghost",)])):
+        with pytest.raises(ab.BadInput, match=r"record: row 0, column 'sale': .*there are no ghosts") as caught:
+            give()
+        assert (caught.value.entry, caught.value.row, caught.value.column) == ("record", 0, "sale")
+    assert len(far.state.last) == 0
+
+
+def test_an_exception_whose_class_is_not_known_here(far: Any) -> None:
+    with pytest.raises(ab.RemoteError, match=r"^Refusal: \('tea', 1\)") as caught:
+        far.sell.many([("tea", 1), ("tea", -1)])
+    error = caught.value
+    assert (error.kind, error.args, error.left) == ("Refusal", ("tea", 1), 1)  # type: ignore[attr-defined]
+    assert error.__notes__ == ["in entry 'sell', row 1, at unknown_here.py:69: raise Refusal(item, self.sold[item])"]
+
+
+def test_builtins_arrive_as_themselves(far: Any) -> None:
+    with pytest.raises(KeyError) as caught:
+        far.parse("tea", "x")
+    assert caught.value.args == ("x",) and "in entry 'parse', row 0" in caught.value.__notes__[0]
+    assert type(caught.value.__cause__) is ValueError
+    with pytest.raises(OverflowError):
+        far.sell.many([("tea", 2**62), ("tea", 2**62)])
+    with pytest.raises(ab.InputOverflow) as overflow:
+        far.sell("tea", 2**63)
+    assert overflow.value.value == 2**63
+    assert far.state.sold["tea"] == 0
+
+
+def test_the_other_process_is_gone(elsewhere: Elsewhere, far: Any) -> None:
+    assert far.sell("tea") == 1
+    elsewhere.process.kill()
+    elsewhere.process.wait()
+    with pytest.raises(ab.AnswerLost, match=r"is gone and the answer is lost: .* may or may not have taken effect"):
+        far.sell("tea")
+    with pytest.raises(ConnectionError, match="no app answers at .*, and nothing was sent"):
+        far.sell("tea")
+    with pytest.raises(ConnectionError, match="no app answers at"):
+        elsewhere.connect()
+
+
+def test_the_other_process_goes_in_the_middle(elsewhere: Elsewhere, far: Any) -> None:
+    threading.Timer(0.3, elsewhere.process.kill).start()
+    with pytest.raises(ab.AnswerLost, match="may or may not have taken effect"):
+        far.spin("tea", 10**10)
+    with pytest.raises(ConnectionError) as caught:
+        far.state.sold["tea"]
+    assert type(caught.value) is ConnectionError
+
+
+def test_the_app_is_stopped(elsewhere: Elsewhere, far: Any) -> None:
+    assert far.sell("tea") == 1
+    assert elsewhere.process.stdin is not None
+    elsewhere.process.stdin.write("\n")
+    elsewhere.process.stdin.flush()
+    assert elsewhere.process.wait(20) == 0  # clients that are connected hold up nobody
+    with pytest.raises(ConnectionError):
+        far.sell("tea")
+
+
+def test_ctrl_c_ends_the_waiting(elsewhere: Elsewhere, far: Any) -> None:
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        far.spin("tea", 10**10)
+    assert time.monotonic() - start < SOON
+    assert caught.value.__notes__ == ["the request was on its way: it may or may not have taken effect"]
+    assert far.entries["twice"].__name__ == "twice"
+    timer.join()
+
+
+def test_ctrl_c_and_then_another_call(near: Any) -> None:
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        near.far.spin("tea", 5 * 10**6)
+    assert near.far.sell("gin") == 1
+
+
+def test_closing_wakes_those_who_wait(elsewhere: Elsewhere, far: Any) -> None:
+    raised: list[BaseException] = []
+
+    def wait() -> None:
+        try:
+            far.spin("tea", 10**10)
+        except BaseException as error:
+            raised.append(error)
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    link: Link = far._link
+    end = time.monotonic() + SOON
+    while not link._busy and time.monotonic() < end:
+        time.sleep(0.01)
+    far.stop()
+    waiting.join(SOON)
+    [error] = raised
+    assert type(error) is ab.Stopped and "may or may not have taken effect" in str(error)
+    with pytest.raises(ab.Stopped, match="open another with ab.connect"):
+        far.sell("tea")
