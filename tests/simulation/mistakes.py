@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from anabranch.lang.journal import Journal
-from anabranch.runtime import backlog, coordinator, exchange, memory, plan, rows, worker
-from anabranch.runtime.messages import Begin, BeginFused, End, Finished, Rows, Settle, Settled, Version
+from anabranch.runtime import backlog, collecting, coordinator, exchange, memory, plan, rows, worker
+from anabranch.runtime.messages import Begin, BeginFused, End, Finished, FinishedFused, Rows, Settle, Settled, Version
 
 Patch = pytest.MonkeyPatch
 
@@ -206,6 +206,60 @@ def come_home_to_the_wrong_instance(patch: Patch) -> None:
     patch.setattr(rows.Runner, "_follow", follow)
 
 
+def run_on_what_was_left(patch: Patch) -> None:
+    """A collector goes on from what its last run has written, instead of from what was fetched."""
+    right = collecting.Collecting._fetch
+
+    def fetch(self: collecting.Collecting) -> list[Any]:
+        kept, self.copies.rollback = self.copies.rollback, lambda marks: None  # type: ignore[method-assign]
+        try:
+            return right(self)
+        finally:
+            self.copies.rollback = kept  # type: ignore[method-assign]
+
+    patch.setattr(collecting.Collecting, "_fetch", fetch)
+
+
+def believe_a_run_that_lacked_something(patch: Patch) -> None:
+    """What a collector found out while it looked for keys counts as the result."""
+
+    def step(self: collecting.Collecting) -> list[Any]:
+        while len(self.outcomes) < len(self.placed):
+            self._run_row()
+        if self.wants and self.round == 0:
+            return self._fetch()
+        self.copies.wanted.clear()
+        return self._finish()
+
+    patch.setattr(collecting.Collecting, "step", step)
+
+
+def look_up_what_is_not_committed(patch: Patch) -> None:
+    """An owner answers a collector with what an attempt that was given up has written."""
+    right = worker.Worker._look_up
+
+    def look(self: worker.Worker, fetch: Any) -> list[Any]:
+        kept, self.memory.settle = self.memory.settle, lambda *_: None  # type: ignore[method-assign]
+        try:
+            return right(self, fetch)
+        finally:
+            self.memory.settle = kept  # type: ignore[method-assign]
+
+    patch.setattr(worker.Worker, "_look_up", look)
+
+
+def commit_before_the_owners_have_applied(patch: Patch) -> None:
+    """The collector is done: what its effects do to their owners need not be waited for."""
+    right = coordinator.Coordinator._finished
+
+    def finished(self: coordinator.Coordinator, event: Any) -> list[Any]:
+        if isinstance(event, FinishedFused) and self.epoch is not None and self._is_current(event.version):
+            return self._commit(self.epoch, event.outcomes)
+        return right(self, event)
+
+    patch.setattr(coordinator.Coordinator, "_finished", finished)
+
+
 MISTAKES: list[Callable[[Patch], None]] = [
     fuse_across_stages,
     out_of_sequence_order,
@@ -224,4 +278,8 @@ MISTAKES: list[Callable[[Patch], None]] = [
     number_rows_by_request,
     gather_in_order_of_arrival,
     come_home_to_the_wrong_instance,
+    run_on_what_was_left,
+    believe_a_run_that_lacked_something,
+    look_up_what_is_not_committed,
+    commit_before_the_owners_have_applied,
 ]

@@ -9,7 +9,7 @@ import pytest
 from tests.simulation.check import run_seed
 from tests.simulation.mistakes import MISTAKES
 
-SEEDS = 1500
+SEEDS = 2500
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.__name__)

@@ -26,7 +26,7 @@ def test_a_seed_tells_the_same_story_again() -> None:
 def test_stories_are_of_all_kinds() -> None:
     """What is proved above is proved of something."""
     told: Counter[str] = Counter()
-    for seed in range(60):
+    for seed in range(120):
         world = run_seed(seed)
         told.update(line.split()[0].strip(":") for line in world.story)
         told["WITHDRAWS"] += sum("WITHDRAWS" in line for line in world.story)
@@ -36,8 +36,11 @@ def test_stories_are_of_all_kinds() -> None:
         told["loads"] += sum("loads version" in line for line in world.story)
         told["failed"] += sum(ran.failed for ran in world.ran)
         told["looks"] += len(world.looks)
+        told["collected"] += sum("Collect(" in line for line in world.story)
+        told["fetched"] += sum("Entries(" in line for line in world.story)
         told["again"] += sum("Failed(" in line for line in world.story)
         with make_case(seed) as case:
             told["winding"] += sum(not e.straight for e in case.graph.entries)
-    wanted = "LOST TWICE LATE CRASH STALL ABORT WITHDRAWS staged fused rows loads failed looks again winding"
+    wanted = "LOST TWICE LATE CRASH STALL ABORT SPLIT BREAK WITHDRAWS staged fused collected fetched rows loads failed"
+    wanted += " looks again winding"
     assert min(told[word] for word in wanted.split()) > 15, told
