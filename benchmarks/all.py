@@ -30,6 +30,8 @@ BENCHMARKS: dict[str, tuple[str, ...]] = {
     "state_size": (),
     "second_start": (),
     "growth": ("plots",),
+    "apart": ("plots",),
+    "spark": (),
 }
 
 
@@ -78,7 +80,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="which (default: all of them)")
     parser.add_argument("--report", type=Path, required=True, metavar="FILE", help="where the JSON goes")
     add_common_options(parser)
-    for option in (option for options in BENCHMARKS.values() for option in options):
+    for option in dict.fromkeys(option for options in BENCHMARKS.values() for option in options):
         parser.add_argument(f"--{option.replace('_', '-')}", metavar="PATH", help="handed on")
     options = parser.parse_args()
     names = options.names or list(BENCHMARKS)

@@ -127,8 +127,12 @@ class Bench:
             for way in ways:
                 if way.name in kept:
                     way.stop(kept[way.name])
-        self.timings += [Timing.of(group, way.name, rows, seconds[way.name]) for way in ways]
-        return Times(rows, seconds)
+        return self.timed(Times(rows, seconds), group)
+
+    def timed(self, times: Times, group: str = "") -> Times:
+        """Take what was timed into the report."""
+        self.timings += [Timing.of(group, way, times.rows, seconds) for way, seconds in times.seconds.items()]
+        return times
 
     def _run(self, way: Way, kept: Mapping[str, State], check: bool = True) -> tuple[float, Outcome | None]:
         state = kept[way.name] if way.name in kept else way.start()
@@ -144,9 +148,9 @@ class Bench:
             if way.name not in kept:
                 way.stop(state)
 
-    def run(self, program: ab.Program, workers: int) -> Any:
+    def run(self, program: ab.Program, workers: int, **where: Any) -> Any:
         """An app. By default all of it is compiled now, so that no round pays for it."""
-        return ab.run(program, workers=workers, tier=self.options.tier)
+        return ab.run(program, workers=workers, tier=self.options.tier, **where)
 
     def app_way(
         self,
@@ -156,11 +160,13 @@ class Bench:
         state: str,
         workers: int,
         fill: Callable[[Any], object] = lambda app: None,
+        name: str | None = None,
+        **where: Any,
     ) -> Way:
         """A running program that is fed the batches, one `many` each."""
 
         def start() -> Any:
-            app = self.run(program(), workers)
+            app = self.run(program(), workers, **where)
             fill(app)
             return app
 
@@ -173,7 +179,7 @@ class Bench:
             many = app.entries[entry].many
             return [many(batch) for batch in batches]
 
-        return Way(app_name(workers), start, run, outcome, stop=lambda app: app.stop())
+        return Way(name or app_name(workers), start, run, outcome, stop=lambda app: app.stop())
 
     def latencies(self, what: str, found: Sequence[Sequence[float]], p50: float | None, p99: float | None) -> None:
         """Figures of calls, from their seconds in each round; the targets are microseconds."""

@@ -1,4 +1,4 @@
-"""The program of several benchmarks."""
+"""The programs of several benchmarks."""
 
 from __future__ import annotations
 
@@ -13,3 +13,21 @@ class Sums(ab.Program):
 
     def total(self, key: int) -> float:
         return self.totals[key]
+
+
+class Links(ab.Program):
+    """A row visits two keys: the first says which is the second."""
+
+    links: ab.Partitioned[ab.Table[int, int]] = ab.Table(default=0)
+    totals: ab.Partitioned[ab.Table[int, float]] = ab.Table(default=0.0)
+
+    def link(self, key: int, to: int) -> None:
+        self.links[key] = to
+
+    def pass_on(self, key: int, value: float) -> None:
+        to = self.links[key]
+        self.totals[to] += value
+
+    def total_behind(self, key: int) -> float:
+        to = self.links[key]
+        return self.totals[to]

@@ -44,7 +44,8 @@ def make_files(folder: Path, files: int, rows: int, keys: int, fill: bool = True
     rng = np.random.default_rng(7)
     named = [np.arange(first, min(first + rows, keys)) for first in range(0, keys, rows)] if fill else []
     parts = [(each, np.zeros(len(each))) for each in named]
-    parts += [(rng.integers(0, keys, rows), rng.random(rows)) for _ in range(files)]
+    # Of parts of two the sum is the same in any order.
+    parts += [(rng.integers(0, keys, rows), rng.integers(0, 1024, rows) / 1024) for _ in range(files)]
     for number, (key, value) in enumerate(parts):
         path = folder / f"{number:05}.parquet"
         pq.write_table(pa.table({"key": key, "value": value}), path)
@@ -54,8 +55,11 @@ def make_files(folder: Path, files: int, rows: int, keys: int, fill: bool = True
 
 
 @contextmanager
-def start_spark(cores: int = 2) -> Iterator[SparkSession]:
-    """A session on this machine with so many cores, and as many partitions of every state."""
+def start_spark(cores: int = 2, residents: int = 0) -> Iterator[SparkSession]:
+    """A session on this machine with so many cores, and as many partitions of every state.
+
+    `residents` are tasks that stay: there are slots for them beside the cores.
+    """
     os.environ["JAVA_HOME"] = str(find_jvm())
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -63,7 +67,7 @@ def start_spark(cores: int = 2) -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession
 
     with tempfile.TemporaryDirectory() as folder:
-        builder = SparkSession.builder.master(f"local[{cores}]").appName("anabranch benchmarks")
+        builder = SparkSession.builder.master(f"local[{cores + residents}]").appName("anabranch benchmarks")
         for name, value in {
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1",
@@ -73,6 +77,7 @@ def start_spark(cores: int = 2) -> Iterator[SparkSession]:
             "spark.log.level": "ERROR",
             "spark.sql.shuffle.partitions": str(cores),
             "spark.sql.streaming.numRecentProgressUpdates": "10000",
+            "spark.sql.streaming.pollingDelay": "250ms",  # a stream that waits for files takes no time from another
             "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
             "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
             "spark.sql.warehouse.dir": f"{folder}/warehouse",

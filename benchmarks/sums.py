@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -37,5 +38,16 @@ def plain_way(batches: Sequence[pa.RecordBatch], fill: Sequence[pa.RecordBatch] 
     return Way(PLAIN, start, run, lambda totals, _: (dict_table(totals), None))
 
 
-def app_way(bench: Bench, batches: Sequence[pa.RecordBatch], workers: int, fill: Sequence[pa.RecordBatch] = ()) -> Way:
-    return bench.app_way(Sums, "add", batches, "totals", workers, lambda app: [app.add.many(batch) for batch in fill])
+def app_way(
+    bench: Bench,
+    batches: Sequence[Any],
+    workers: int,
+    fill: Sequence[pa.RecordBatch] = (),
+    name: str | None = None,
+    **where: Any,
+) -> Way:
+    def fill_state(app: Any) -> None:
+        for batch in fill:
+            app.add.many(batch)
+
+    return bench.app_way(Sums, "add", batches, "totals", workers, fill_state, name, **where)

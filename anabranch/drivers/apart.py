@@ -16,6 +16,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any, TypeVar
 
+from anabranch.drivers import pieces
 from anabranch.drivers.answers import Answers, Waiting
 from anabranch.drivers.callers import Gate, StateLost, Stop, Stopped
 from anabranch.drivers.desk import PULSE, Desk, Watch
@@ -315,7 +316,7 @@ class Apart:
             client = Client(link.address, self._fleet.security)
             try:
                 stream = client.open("staged", hello)
-                while (data := stream.receive()) is not None:
+                while (data := pieces.receive(stream)) is not None:
                     found.update(self._wire.values.decode(data))
             finally:
                 client.close()

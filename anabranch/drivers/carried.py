@@ -36,6 +36,8 @@ def pack_error(error: BaseException, values: Values, depth: int = CAUSES) -> tup
     cls, text = type(error), _text(error)
     args = error.args if _is_value(error.args, values) else (text,)
     attributes = {str(n): x if _is_value(x, values) else None for n, x in vars(error).items() if n != "__notes__"}
+    if isinstance(error, OSError) and isinstance(error.filename, str):
+        attributes["filename"] = error.filename  # which is no argument, and not among its attributes
     notes = tuple([str(note) for note in getattr(error, "__notes__", ())])
     cause = None if error.__cause__ is None or not depth else pack_error(error.__cause__, values, depth - 1)
     return cls.__module__, cls.__qualname__, args, attributes, notes, cause, text
@@ -45,6 +47,8 @@ def unpack_error(packed: Any, depth: int = CAUSES) -> BaseException:
     match packed:
         case (str(module), str(name), tuple(args), dict(attributes), tuple(notes), cause, str(text)):
             error = _rebuilt(module, name, args) or RemoteError(name, args, text)
+            if isinstance(error, OSError) and "filename" in attributes:
+                error.filename = attributes.pop("filename")
             vars(error).update({str(n): x for n, x in attributes.items() if n not in vars(error)})
             if notes:
                 vars(error)["__notes__"] = [str(note) for note in notes]

@@ -7,6 +7,7 @@ when their coordinator is gone.
 
 from __future__ import annotations
 
+import fcntl
 import io
 import itertools
 import json
@@ -33,8 +34,8 @@ class Nursery:
     """`start` gives the process number of a new worker; `ended` is told its end, on another thread."""
 
     def __init__(self) -> None:
-        orders, self._orders = os.pipe()
-        self._news, news = os.pipe()
+        orders, self._orders = _pipe()
+        self._news, news = _pipe()
         home = str(Path(__file__).resolve().parents[2])
         path = os.pathsep.join([home, *filter(None, [os.environ.get("PYTHONPATH")])])
         self._process = subprocess.Popen(
@@ -110,6 +111,15 @@ class Nursery:
             sleep(PULSE)
 
 
+def _pipe() -> tuple[int, int]:
+    """None of its ends is standard input or output, also where this process has none: those are given to a child."""
+    low = os.pipe()
+    reads, writes = (fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3) for end in low)
+    for end in low:
+        os.close(end)
+    return reads, writes
+
+
 @dataclass(eq=False)
 class _Birth:
     ended: Ended
@@ -159,8 +169,9 @@ def _bear(worker: dict[str, Any], ours: tuple[int, int, int, int]) -> None:
         from anabranch.drivers.flight import Security, Tls
         from anabranch.drivers.resident import Resident
 
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(line_buffering=True)  # lines of several workers stay whole, and none is lost
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):  # lines of several workers stay whole, and none is lost
+                stream.reconfigure(line_buffering=True, write_through=False)
         pem = worker["tls"]
         tls = None if pem is None else Tls(*[x and x.encode() for x in pem])
         ports = None if worker["ports"] is None else range(*worker["ports"])

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from time import monotonic
+from typing import Any
 
 from anabranch.drivers.flight import Security
 from anabranch.drivers.nursery import Nursery
@@ -25,7 +26,6 @@ class Processes:
         self._own = nursery is None
         self._nursery = nursery
         self.pids: dict[int, int] = {}  # by worker, of those that live
-        self._gone: set[int] = set()
         self._changed = threading.Condition()
 
     def launch(
@@ -38,17 +38,34 @@ class Processes:
         if self._nursery is None:  # only now: a program that cannot start costs no process
             self._nursery = Nursery()
         for number in range(self._workers):
-            pid = self._nursery.start({"number": number, **told}, partial(self._ended, number, ended))
-            with self._changed:
-                if number not in self._gone:
-                    self.pids[number] = pid
+            self._start({"number": number, **told}, ended)
 
-    def _ended(self, number: int, ended: Callable[[int, str], bool], code: int | None) -> None:
+    def _start(self, told: dict[str, Any], ended: Callable[[int, str], bool]) -> None:
+        assert self._nursery is not None
+        gone = threading.Event()
+        pid = self._nursery.start(told, partial(self._ended, told, ended, gone))
         with self._changed:
-            self._gone.add(number)
-            self.pids.pop(number, None)
+            if not gone.is_set():
+                self.pids[told["number"]] = pid
+
+    def _ended(
+        self, told: dict[str, Any], ended: Callable[[int, str], bool], gone: threading.Event, code: int | None
+    ) -> None:
+        with self._changed:
+            gone.set()
+            self.pids.pop(told["number"], None)
             self._changed.notify_all()
-        ended(number, f"its process ended{_how(code)}")
+        if ended(told["number"], f"its process ended{_how(code)}"):
+            # By someone else: this thread hears of births.
+            threading.Thread(target=self._start_again, args=(told, ended), daemon=True).start()
+
+    def _start_again(self, told: dict[str, Any], ended: Callable[[int, str], bool]) -> None:
+        why = ""
+        while not why or ended(told["number"], why):
+            try:
+                return self._start(told, ended)
+            except RuntimeError as error:
+                why = str(error)
 
     def end(self, patience: float) -> None:
         """Wait for their ends, and make an end of those that do not."""

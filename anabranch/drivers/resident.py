@@ -153,6 +153,7 @@ class Resident:
         for link in links:
             link.close()
         self._server.stop()
+        self._driver.close()
         self._client.close()
 
     def _set_up(self, packed: bytes | None) -> bool:
@@ -223,7 +224,7 @@ class Resident:
                 case Install():
                     self._host.mail.put(Errand(partial(self._install, message)))
                 case Content():
-                    self._put(message)
+                    self._host.mail.put(Errand(partial(self._put, message)))
                 case Drop(query, batch):
                     self._staging.drop(query, batch)
                     self._kept.drop(query, batch)
@@ -256,6 +257,10 @@ class Resident:
                 self._changed.notify_all()
 
     def _put(self, given: Content) -> None:
+        """On the machine's thread. It may come twice, as it may be asked for twice: what was written since stays."""
+        waiting = self._host.worker.waiting
+        if waiting is None or waiting.committed != given.version:
+            return
         states = {s.name: s for s in self._graph.states}
         for instance, parts in given.parts:
             content = {name: part_of(states[name], self._program, found) for name, found in parts}

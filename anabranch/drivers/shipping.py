@@ -76,15 +76,10 @@ def pack_program(program: Program, graph: Graph) -> bytes:
 
 
 def _sent(cls: type, values: Mapping[str, Any], records: list[type]) -> bytes:
-    known = Values(records)
-    for name, value in values.items():
-        try:
-            known.encode(value)
-        except TypeError as error:
-            raise ProgramError(
-                f"{cls.__name__}.{name} cannot be sent to a worker in another process: {error}"
-            ) from None
-    return known.encode(dict(values))
+    try:
+        return Values(records).encode(dict(values))
+    except TypeError as error:
+        raise ProgramError(f"{cls.__name__} cannot be sent to a worker in another process: {error}") from None
 
 
 def _is_ours(cls: type) -> bool:

@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from anabranch.drivers import pieces
 from anabranch.drivers.flight import Stream
 from anabranch.drivers.values import Values
 from anabranch.graph.nodes import Graph
 from anabranch.runtime.messages import AtWorkers, BeginColumns, Finished, Numbered, Version
 
 Key = tuple[str, int]  # a query and a batch of it
-PIECE = 65_536  # rows of results in one message
+PIECE = 65_536  # rows in one message
 
 
 class Staging:
@@ -37,7 +38,7 @@ class Staging:
         """A feeder. Called by the server, on a thread for each."""
         query, batch, partition, attempt = self._values.decode(stream.hello)
         chunks = []
-        while (data := stream.receive()) is not None:
+        while (data := pieces.receive(stream)) is not None:
             chunks.append(self._values.decode(data))
         with self._lock:
             self._chunks.setdefault((query, batch), {})[partition, attempt] = chunks
@@ -48,7 +49,7 @@ class Staging:
         entry, rows = self._values.decode(stream.hello)
         found = list(self.numbered(entry, 0, list(self.chunks(rows))))
         for i in range(0, len(found), PIECE):
-            stream.send(self._values.encode(tuple(found[i : i + PIECE])))
+            pieces.send(stream, self._values.encode(tuple(found[i : i + PIECE])), pieces.PIECE)
         stream.end()
 
     def chunks(self, rows: AtWorkers) -> Iterator[tuple[int, Any]]:
@@ -170,7 +171,7 @@ class Kept:
             sink = pa.BufferOutputStream()
             with pa.ipc.new_stream(sink, piece.schema) as writer:
                 writer.write_batch(piece)
-            stream.send(sink.getvalue())
+            pieces.send(stream, sink.getvalue().to_pybytes(), pieces.PIECE)
         stream.end()
 
     def drop(self, query: str, batch: int) -> None:

@@ -1,6 +1,7 @@
 """Long runs, each with a command of its own; together they write the report docs/soak.md.
 
-    python -m tests.soak [--programs 20000] [--compiled 1000] [--seeds 20000] [--minutes 10]
+    python -m tests.soak [--programs 20000] [--compiled 1000] [--seeds 20000] [--processes 300]
+                         [--spark 100] [--minutes 10]
                          [--report docs/soak.md] [--json]
 
 Zero leaves a part out. A failing program or seed is printed with the command that shows it.
@@ -17,6 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import anabranch as ab
+from tests.soak.apart import soak_processes, soak_spark
 from tests.soak.compiled import soak_compiled
 from tests.soak.engine import soak_engine
 from tests.soak.programs import soak_programs
@@ -29,6 +31,8 @@ def main() -> int:
     parser.add_argument("--compiled", type=int, default=1_000, help="random programs as kernels")
     parser.add_argument("--seeds", type=int, default=20_000, help="stories of the simulator")
     parser.add_argument("--minutes", type=float, default=10.0, help="callers on worker threads")
+    parser.add_argument("--processes", type=int, default=300, help="random programs on worker processes")
+    parser.add_argument("--spark", type=int, default=100, help="random programs as Spark tasks")
     parser.add_argument("--first", type=int, default=1_000_000, help="the first seed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--report", type=Path)
@@ -41,11 +45,15 @@ def main() -> int:
         parts.append(soak_compiled(options.first, options.compiled, options.jobs))
     if options.seeds:
         parts.append(soak_seeds(options.first, options.seeds, options.jobs))
+    if options.processes:
+        parts.append(soak_processes(options.first, options.processes))
+    if options.spark:
+        parts.append(soak_spark(options.first, options.spark))
     if options.minutes:
         parts.append(soak_engine(options.minutes * 60))
     version = f"Python {platform.python_version()}, {os.cpu_count()} cores, anabranch {ab.__version__}"
     asked = f"--first {options.first} --programs {options.programs} --compiled {options.compiled}"
-    asked += f" --seeds {options.seeds}"
+    asked += f" --seeds {options.seeds} --processes {options.processes} --spark {options.spark}"
     head = f"# The last soak\n\n`python -m tests.soak {asked} --minutes {options.minutes:g}` ({version}).\n"
     text = "\n".join([head, *(part.text() for part in parts)])
     if options.report is not None:

@@ -31,7 +31,7 @@ def in_chunks(
 ) -> Part:
     """Run chunks of seeds on all cores, and add up what they count."""
     start, total = time.monotonic(), Counter[str]()
-    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+    with multiprocessing.get_context("spawn").Pool(jobs, maxtasksperchild=1) as pool:
         for done, (counts, failures) in enumerate(pool.imap_unordered(run, range(first, first + count, CHUNK)), 1):
             total += counts
             part.failures += failures

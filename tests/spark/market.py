@@ -41,8 +41,9 @@ class Market(ab.Program):
 
     def sell(self, sale: Sale) -> Receipt:
         self.tills[sale.shop] += sale.cents
-        if sale.note is not None and sale.shop not in self.notes:
-            self.notes[sale.shop] = sale.note
+        note = sale.note
+        if note is not None and sale.shop not in self.notes:
+            self.notes[sale.shop] = note
         return Receipt(sale.shop, self.tills[sale.shop], self.notes.get(sale.shop))
 
     def spread(self, total: int, shops: int) -> int:
@@ -69,6 +70,9 @@ class Market(ab.Program):
     def twice(self, n: int, x: float) -> float:
         return n * x
 
+    def echo(self, n: int, text: str) -> str:
+        return text * n
+
     def visit(self, shop: int, times: float) -> None:
         """Partial state: where a row starts depends on its number."""
         self.visits[shop] += times
@@ -86,6 +90,20 @@ class Market(ab.Program):
         self.stock[source] -= n
         self.stock[target] += n
         return self.stock[source]
+
+
+class Unset(ab.Program):
+    """Its key is configuration that may be missing."""
+
+    stock: ab.Partitioned[ab.Table[str, int]] = ab.Table(default=0)
+
+    def __init__(self, named: bool = False) -> None:
+        if named:
+            self.shop = "a"
+
+    def add(self, by: int) -> int:
+        self.stock[self.shop] += by
+        return self.stock[self.shop]
 
 
 @ab.pure

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 import anabranch as ab
-from tests.conformance.engines import Engine, Running
+from tests.conformance.engines import Engine, Running, Twins
 from tests.generator.plain import canonical
 
 Row = tuple[Any, ...]
@@ -26,6 +28,15 @@ def engine_on(session: SparkSession, workers: int = 2, tier: str = "auto") -> En
         return Running(program, app, lambda name: getattr(app.state, name).copy(), app.stop, threads=4)
 
     return start
+
+
+@contextmanager
+def twins_on(session: SparkSession, program: Callable[[], ab.Program], tier: str = "auto") -> Iterator[Twins]:
+    started = Twins.start(engine_on(session, tier=tier), program)
+    try:
+        yield started
+    finally:
+        started.run.stop()
 
 
 def frame(session: SparkSession, parts: Sequence[Sequence[Row]], schema: str) -> DataFrame:
@@ -51,6 +62,40 @@ def told(call: Callable[[], Any]) -> tuple[Any, ...]:
         place = [getattr(error, name, None) for name in ("entry", "row", "column")]
         return type(error), str(error), canonical(error.args), getattr(error, "__notes__", []), *place
     raise AssertionError(f"did not raise, gave {found!r}")
+
+
+def same(twins: Twins, entry: str, given: DataFrame) -> DataFrame | None:
+    """The batch on both, which give the same and end the same; gives the results.
+
+    What has no type in Spark (sets, vectors) is compared as Spark has it.
+    """
+    found: DataFrame | None = getattr(twins.run, entry).many(given)
+    assert found is None or isinstance(found, DataFrame)
+    expected = getattr(twins.plain, entry).many(given.toArrow())
+    if found is None:
+        assert expected is None
+    else:
+        again = given.sparkSession.createDataFrame(expected)
+        assert found.schema.simpleString() == again.schema.simpleString()
+        assert values(found) == values(again)
+    assert twins.same_contents()
+    return found
+
+
+def refused(twins: Twins, entry: str, given: DataFrame) -> tuple[Any, ...]:
+    """Both refuse the batch in the same words, and nothing has changed; gives the words."""
+    before = twins.run.contents()
+    found = told(lambda: getattr(twins.run, entry).many(given))
+    assert found == told(lambda: getattr(twins.plain, entry).many(given.toArrow()))
+    assert twins.run.contents() == before == twins.plain.contents()
+    return found
+
+
+def dealt(rows: Sequence[Row], partitions: int) -> list[list[Row]]:
+    """In uneven partitions, the first and every third of them empty."""
+    cuts = [len(rows) * i * i // partitions**2 for i in range(partitions)] + [len(rows)]
+    parts = [list(rows[a:b]) for a, b in pairwise(cuts)]
+    return [part for i, part in enumerate(parts) for part in ([[], part] if i % 3 == 0 else [part])]
 
 
 def wait_until(what: Callable[[], object], otherwise: str, patience: float = LATE) -> None:

@@ -15,17 +15,18 @@ import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 
+from anabranch.drivers import pieces
 from anabranch.drivers.flight import Client, Security, Stream
 from anabranch.drivers.shipping import unpack_program
+from anabranch.drivers.values import Values
 from anabranch.drivers.wire import Wire
 from anabranch.graph.nodes import Dispatch, Graph
 from anabranch.kernels import PythonCode
 from anabranch.lang import Program
 from anabranch.lang.columns import read_batch
-from anabranch.lang.errors import BadInput
+from anabranch.lang.errors import BadInput, InputOverflow
 from anabranch.lang.spec import describe
 from anabranch.runtime.routing import Routing
-from anabranch.runtime.rows import Start
 
 STAGED = "partition int, attempt long, rows long, problem binary"
 Batches = Iterator[pa.RecordBatch]
@@ -84,8 +85,8 @@ class Feeder:
         self._spec = describe(type(self._program)).entries[target.entry]
         self._routing = Routing(target.instance_of_bucket, target.worker_of_instance)
         entry = self._graph.entry(target.entry)
-        self._start = Start(self._graph, entry, PythonCode(self._graph, self._program), self._routing)
         self._keyed = entry.dispatch is Dispatch.BY_KEY
+        self._code = PythonCode(self._graph, self._program)
         hello = self._values.encode(name)
         self._streams: list[Stream] = [client(a, target.security).open("stage", hello) for a in target.addresses]
         self.rows = 0
@@ -101,43 +102,54 @@ class Feeder:
         try:
             self._send_columns(first, block) if block is not None else self._send_rows(first, data)
         except BadInput as error:
-            told = (type(error).__name__, first + (error.row or 0), error.problem, error.column, repr(error.value))
-            self.problem = self._values.encode(told)
+            self.problem = pack_problem(error, first)
 
     def _send_columns(self, first: int, block: Any) -> None:
         from anabranch.kernels.native.portable import pack_block
         from anabranch.kernels.native.shares import shares
 
-        if not self._keyed:
-            # Where a row without a key starts depends on its number, which is not known yet.
+        graph, entry, routing = self._graph, self._target.entry, self._routing
+        try:
+            dealt = shares(graph, entry, self._program, block, first, routing, self._instance) if self._keyed else None
+        except _NoKey:
+            dealt = None
+        if dealt is None:
             numbers = np.arange(first, first + len(block), dtype=np.int64)
             self._send_all((numbers, pack_block(block), None))
             return
-        instance = self._start.instance
-        for stream, share in zip(
-            self._streams,
-            shares(self._graph, self._target.entry, self._program, block, first, self._routing, instance),
-            strict=True,
-        ):
+        for stream, share in zip(self._streams, dealt, strict=True):
             if len(share):
-                stream.send(self._values.encode((share.sequences, pack_block(share), None)))
+                self._send(stream, (share.sequences, pack_block(share), None))
 
     def _send_rows(self, first: int, data: pa.RecordBatch) -> None:
         rows = read_batch(self._spec, data).rows
         numbers = np.arange(first, first + len(rows), dtype=np.int64)
-        if not self._keyed:
+        try:
+            found = [self._routing.worker_of(self._instance(0, row)) for row in rows] if self._keyed else None
+        except _NoKey:
+            found = None
+        if found is None:
             self._send_all((numbers, None, tuple(rows)))
             return
-        workers = np.array([self._routing.worker_of(self._start.instance(0, row)) for row in rows], dtype=np.int64)
+        workers = np.array(found, dtype=np.int64)
         for worker, stream in enumerate(self._streams):
             own = np.flatnonzero(workers == worker)
             if len(own):
-                stream.send(self._values.encode((numbers[own], None, tuple([rows[i] for i in own.tolist()]))))
+                self._send(stream, (numbers[own], None, tuple([rows[i] for i in own.tolist()])))
+
+    def _instance(self, _: int, row: tuple[Any, ...]) -> int:
+        try:
+            return self._routing.owner(self._code.start_key(self._target.entry)(*row))
+        except Exception:
+            raise _NoKey from None
 
     def _send_all(self, chunk: Any) -> None:
-        data = self._values.encode(chunk)
+        """Where a row without a key starts depends on its number, which is not known yet."""
         for stream in self._streams:
-            stream.send(data)
+            self._send(stream, chunk)
+
+    def _send(self, stream: Stream, chunk: Any) -> None:
+        pieces.send(stream, self._values.encode(chunk), self._target.security.max_message)
 
     def end(self) -> None:
         """Comes back when every worker has all of it."""
@@ -147,6 +159,29 @@ class Feeder:
             if stream.receive() is None:
                 raise ConnectionError("a worker has not taken what was brought to it")
             stream.receive()
+
+
+class _NoKey(Exception):
+    """Of some row: its configuration was never set. See `anabranch.runtime.rows.Start.instance`."""
+
+
+def pack_problem(error: BadInput, first: int) -> bytes:
+    """What is wrong with a row, whose batch begins at `first` of its partition."""
+    values, row = Values(), None if error.row is None else first + error.row
+    try:
+        value = values.encode(error.value)
+    except TypeError:
+        value = values.encode(repr(error.value))
+    return values.encode((isinstance(error, InputOverflow), row, error.problem, error.column, value))
+
+
+def unpack_problem(entry: str, first: int, data: bytes) -> BadInput:
+    """The same in the whole batch, where the partition begins at `first`."""
+    values = Values()
+    overflow, row, problem, column, value = values.decode(data)
+    row = None if row is None else first + row
+    kind = InputOverflow if overflow else BadInput
+    return kind(problem, entry=entry, row=row, column=column, value=values.decode(value))
 
 
 def fetch(target: Target, query: str, batch: int, bounds: tuple[tuple[int, int], ...]) -> Callable[[Batches], Batches]:
@@ -165,11 +200,11 @@ def fetch(target: Target, query: str, batch: int, bounds: tuple[tuple[int, int],
 
 def _results(target: Target, hello: bytes) -> Batches:
     """The results of a range of rows from all workers, in order."""
-    pieces: list[pa.RecordBatch] = []
+    found: list[pa.RecordBatch] = []
     for address in target.addresses:
         stream = client(address, target.security).open("results", hello)
-        while (data := stream.receive()) is not None:
-            pieces += list(pa.ipc.open_stream(data))
-    if pieces:
-        table = pa.Table.from_batches(pieces).sort_by("_row").drop_columns(["_row"])
+        while (data := pieces.receive(stream)) is not None:
+            found += list(pa.ipc.open_stream(data))
+    if found:
+        table = pa.Table.from_batches(found).sort_by("_row").drop_columns(["_row"])
         yield from table.combine_chunks().to_batches()

@@ -17,10 +17,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from anabranch.engines.spark.feeding import STAGED, Target, feed, fetch
-from anabranch.lang import errors
+from anabranch.engines.spark.feeding import STAGED, Target, feed, fetch, unpack_problem
 from anabranch.lang.arrow import arrow_field
-from anabranch.lang.columns import result_fields, result_table
+from anabranch.lang.columns import read_batch, result_fields, result_table
+from anabranch.lang.errors import BadInput
+from anabranch.lang.scalars import show
 from anabranch.lang.spec import EntrySpec
 from anabranch.lang.types import NONE
 from anabranch.runtime.messages import AtWorkers, Boxed
@@ -50,6 +51,12 @@ class Frames:
 
     def many(self, spec: EntrySpec, frame: DataFrame) -> DataFrame | None:
         """A batch: its effects once, at once; its results as a DataFrame that does not change."""
+        if not isinstance(frame, DataFrame):
+            raise BadInput(f"expected a batch, got {show(frame)}; give a DataFrame", entry=spec.name, value=frame)
+        if frame.isStreaming:
+            raise TypeError(
+                f"{spec.name}.many takes a DataFrame with an end: for a stream write {spec.name}.stream(df)"
+            )
         query = uuid.uuid4().hex
         results = self._apply(spec, frame, query, 0)
         found: DataFrame | None = results(frame.sparkSession)
@@ -93,6 +100,7 @@ class Frames:
 
     def _apply(self, spec: EntrySpec, frame: DataFrame, query: str, batch: int) -> Any:
         """Stage, seal, run; gives what makes a DataFrame of the results."""
+        _check_names(spec, frame)
         target = self._target(spec.name)
         with quiet():
             staged = frame.mapInArrow(feed(target, query, batch), STAGED).collect()
@@ -138,18 +146,19 @@ def _frame(session: SparkSession, table: pa.Table | None) -> DataFrame:
         return session.createDataFrame(table)
 
 
-def _bad_input(spec: EntrySpec, parts: Sequence[tuple[int, int, int]], problems: dict[int, bytes]) -> errors.BadInput:
+def _bad_input(spec: EntrySpec, parts: Sequence[tuple[int, int, int]], problems: dict[int, bytes]) -> BadInput:
     """The first bad row of all: partitions come in order, and each names its first."""
-    from anabranch.drivers.values import Values
-
     first = 0
     for partition, _, rows in parts:
         if partition in problems:
-            kind, row, problem, column, value = Values().decode(problems[partition])
-            made = errors.InputOverflow if kind == "InputOverflow" else errors.BadInput
-            return made(problem, entry=spec.name, row=first + row, column=column, value=value)
+            return unpack_problem(spec.name, first, problems[partition])
         first += rows
     raise AssertionError(f"no partition of {parts} has the problem")
+
+
+def _check_names(spec: EntrySpec, frame: DataFrame) -> None:
+    """Before anything runs, and also where there are no rows: the columns are those of the entry."""
+    read_batch(spec, pa.Table.from_arrays([pa.nulls(0)] * len(frame.columns), frame.columns))
 
 
 @contextmanager

@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 import re
 import sys
+import threading
 from typing import Any
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+JOB = "anabranch-job-"  # begins the names of threads that wait for the job of a worker
 SPARE = 1  # slots beside the workers: without one, no task could ever feed them
 
 
@@ -63,11 +65,12 @@ def session_of(on: object, workers: int) -> SparkSession:
 
 def _check(context: SparkContext, workers: int) -> None:
     conf = context.getConf()
-    slots = slots_of(context)
-    if slots is not None and slots < workers + SPARE:
+    slots, taken = slots_of(context), taken_slots()
+    if slots is not None and slots - taken < workers + SPARE:
+        others = f", of which workers of other apps have {taken}" if taken else ""
         raise UnfitSession(
             f"{workers} workers need {workers + SPARE} task slots, one of them for what feeds them, and the session "
-            f"has {slots}: {_more_slots(master_of(context), workers)}"
+            f"has {slots}{others}: {_more_slots(master_of(context), workers + taken)}"
         )
     if (conf.get("spark.python.worker.killOnIdleTimeout") or "false").lower() == "true":
         raise UnfitSession(
@@ -108,6 +111,11 @@ def slots_of(context: SparkContext) -> int | None:
         return None
     executors, cores = conf.get("spark.executor.instances"), conf.get("spark.executor.cores")
     return int(executors) * (int(cores) // per_task) if executors and cores else None
+
+
+def taken_slots() -> int:
+    """How many workers there are already: the context is the only one of this process."""
+    return sum(thread.name.startswith(JOB) for thread in threading.enumerate())
 
 
 def _more_slots(master: str, workers: int) -> str:

@@ -18,7 +18,7 @@ from pyspark import InheritableThread, SparkContext
 
 from anabranch.drivers.flight import Security
 from anabranch.drivers.resident import Resident, versions
-from anabranch.engines.spark.session import UnfitSession, address_of_driver, is_local, master_of
+from anabranch.engines.spark.session import JOB, UnfitSession, address_of_driver, is_local, master_of
 
 POOL = "anabranch"
 BACK_OFF = 0.5  # seconds, doubled from try to try
@@ -44,7 +44,7 @@ class SparkTasks:
         for number in range(self._workers):
             task = resident_task(number, address, security, ports, program, is_local(master_of(self._context)))
             thread = InheritableThread(target=self._run, args=(number, task, ended), daemon=True)
-            thread.name = f"anabranch-job-{number}"
+            thread.name = f"{JOB}{number}"
             self._threads.append(thread)
             thread.start()
 

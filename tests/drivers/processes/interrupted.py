@@ -1,4 +1,4 @@
-"""A process that is told Ctrl-C at any moment, whose app has worker processes; see tests/engines/embedded/interrupted.py.
+"""A process that is told Ctrl-C at any moment, and has worker processes; see `tests.engines.embedded.interrupted`.
 
 `python -m tests.drivers.processes.interrupted SCENARIO ROUNDS SEED`
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -117,25 +118,42 @@ def test_killed_while_a_block_holds_the_state() -> None:
 
 
 class Deadly(Processes):
-    """Kills a worker as soon as it is born, or a moment later."""
+    """Kills the first worker as soon as it is born, or a moment later, as often as it may."""
 
-    delay = 0.0
+    delay, times = 0.0, 1
 
-    def launch(self, *told: Any) -> None:
-        super().launch(*told)
-        time.sleep(self.delay)
-        for pid in list(self.pids.values())[:1]:
-            kill(pid)
+    def _start(self, told: Any, ended: Any) -> None:
+        super()._start(told, ended)
+        if told["number"] == 0 and self.times:
+            self.times -= 1
+            time.sleep(self.delay)
+            if 0 in self.pids:
+                kill(self.pids[0])
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.05, 0.1])
+@pytest.mark.parametrize("delay", [0.0, 0.05, 0.2])
 def test_killed_during_the_start(delay: float) -> None:
+    """It has no state yet, and another is started; unless it was there already."""
     hosts = Deadly(2, nursery())
     hosts.delay = delay
     before = children(nursery()._process.pid)
-    with pytest.raises(StateLost, match=KILLED.format(0)), start(hosts=hosts) as app:
-        wait_until(lambda: app._engine.driver.closed, "nobody notices", SOON)
-        app.come(1)
+    begun = time.monotonic()
+    try:
+        with start(hosts=hosts) as app:
+            assert app.come(1) == 1
+    except StateLost as error:
+        lost = str(error)
+        assert re.match(KILLED.format(0), lost)  # both ends are right
+    assert time.monotonic() - begun < SHORT.start / 2
+    assert children(nursery()._process.pid) <= before
+
+
+def test_killed_whenever_it_starts() -> None:
+    hosts = Deadly(2, nursery())
+    hosts.times = 100
+    before = children(nursery()._process.pid)
+    with pytest.raises(StateLost, match=KILLED.format(0)):
+        start(hosts=hosts)
     assert children(nursery()._process.pid) <= before
 
 

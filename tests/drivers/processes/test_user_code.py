@@ -67,8 +67,8 @@ def test_what_user_code_prints_is_not_lost() -> None:
     done = subprocess.run([sys.executable, "-c", SPEAKS], cwd=ROOT, capture_output=True, text=True, timeout=PROMPT)
     said = sorted(f"<{k}>" for k in range(200))
     assert done.returncode == 0, done.stderr
-    assert sorted(line for line in done.stdout.splitlines() if line[0] == "<") == said
-    assert sorted(line for line in done.stderr.splitlines() if line[0] == "<") == said
+    assert sorted(line for line in done.stdout.splitlines() if "<" in line) == said
+    assert sorted(line for line in done.stderr.splitlines() if "<" in line) == said
     assert done.stderr.endswith("lost\n")
 
 
@@ -89,7 +89,7 @@ def test_a_process_without_output_has_workers_all_the_same(closed: str) -> None:
 
 @pytest.mark.parametrize(
     ("scenario", "rounds", "most"),
-    [("calls", 5, 0.1), ("batches", 4, 0.3), ("winding", 4, 0.3), ("reads", 5, 0.2), ("behind", 4, 0.2)],
+    [("calls", 3, 0.1), ("batches", 3, 0.3), ("winding", 3, 0.3), ("reads", 3, 0.2), ("behind", 3, 0.2)],
 )
 def test_ctrl_c_takes_the_request_back(scenario: str, rounds: int, most: float) -> None:
     pick = random.Random(scenario)

@@ -87,6 +87,10 @@ class Call:
         except BaseException as error:
             self.error = error
 
+    @property
+    def working(self) -> bool:
+        return self._thread.is_alive()
+
     def done(self, seconds: float = LATE) -> Any:
         self._thread.join(seconds)
         assert not self._thread.is_alive(), f"not answered within {seconds} s"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,16 +17,18 @@ from anabranch.drivers.served import Served
 from tests.engines.connected.till import Till
 
 ROOT = Path(__file__).parents[3]
+TOKEN = "the token of the other process"
 SCRIPT = """
 import sys
 sys.path.insert(0, {root!r})
 import anabranch as ab
-from {module} import Till
-app = ab.run(Till(), workers=2, tier="python")
-served = app.serve(token="the token of the other process")
-print(served.address, flush=True)
-sys.stdin.readline()
-app.stop()
+from unknown_here import Till
+apps = []
+for line in sys.stdin:
+    apps.append(ab.run(Till(), workers=2, tier="python"))
+    print(apps[-1].serve(token={token!r}).address, flush=True)
+for app in apps:
+    app.stop()
 """
 
 
@@ -46,30 +49,47 @@ def near() -> Iterator[Near]:
             yield Near(app, served, far)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Elsewhere:
-    """A process that serves `Till` from a module that this process does not have."""
+    """A process that serves `Till` from a module that this process does not have: a new app for each that asks."""
 
     process: subprocess.Popen[str]
-    address: str
-    token: str = "the token of the other process"
 
-    def connect(self) -> Any:
-        return ab.connect(self.address, self.token)
+    def new_app(self) -> str:
+        """The address of one."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write("new\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().strip()
+
+    def end(self) -> int:
+        """Let it stop its apps and end."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        return self.process.wait(20)
+
+
+@contextmanager
+def started(folder: Path) -> Iterator[Elsewhere]:
+    source = Path(__file__).with_name("till.py").read_text(encoding="utf-8")
+    (folder / "unknown_here.py").write_text(source, encoding="utf-8")
+    script = folder / "serve.py"
+    script.write_text(SCRIPT.format(root=str(ROOT), token=TOKEN), encoding="utf-8")
+    with subprocess.Popen(
+        [sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield Elsewhere(process)
+        process.kill()
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Elsewhere]:
+    with started(tmp_path_factory.mktemp("elsewhere")) as elsewhere:
+        yield elsewhere
 
 
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Iterator[Elsewhere]:
-    source = Path(__file__).with_name("till.py").read_text(encoding="utf-8")
-    (tmp_path / "unknown_here.py").write_text(source, encoding="utf-8")
-    script = tmp_path / "serve.py"
-    script.write_text(SCRIPT.format(root=str(ROOT), module="unknown_here"), encoding="utf-8")
-    process = subprocess.Popen([sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stdin is not None and process.stdout is not None
-    try:
-        yield Elsewhere(process, process.stdout.readline().strip())
-    finally:
-        process.kill()
-        process.wait()
-        process.stdin.close()
-        process.stdout.close()
+    """A process for one test, which may do with it what it likes."""
+    with started(tmp_path) as elsewhere:
+        yield elsewhere

@@ -16,14 +16,22 @@ import pytest
 
 import anabranch as ab
 from anabranch.engines.connected.link import Link
-from tests.engines.connected.conftest import Elsewhere
+from tests.engines.connected.conftest import TOKEN, Elsewhere, Near
 
 SOON = 3.0  # seconds; it is milliseconds on an idle machine
 
 
 @pytest.fixture
-def far(elsewhere: Elsewhere) -> Iterator[Any]:
-    with elsewhere.connect() as app:
+def far(shared: Elsewhere) -> Iterator[Any]:
+    """A client of a new app in a process that other tests use too."""
+    with ab.connect(shared.new_app(), TOKEN) as app:
+        yield app
+
+
+@pytest.fixture
+def alone(elsewhere: Elsewhere) -> Iterator[Any]:
+    """A client of an app whose process is that of the test alone."""
+    with ab.connect(elsewhere.new_app(), TOKEN) as app:
         yield app
 
 
@@ -126,74 +134,71 @@ def test_builtins_arrive_as_themselves(far: Any) -> None:
     assert far.state.sold["tea"] == 0
 
 
-def test_the_other_process_is_gone(elsewhere: Elsewhere, far: Any) -> None:
-    assert far.sell("tea") == 1
+def test_the_other_process_is_gone(elsewhere: Elsewhere, alone: Any) -> None:
+    assert alone.sell("tea") == 1
     elsewhere.process.kill()
     elsewhere.process.wait()
     with pytest.raises(ab.AnswerLost, match=r"is gone and the answer is lost: .* may or may not have taken effect"):
-        far.sell("tea")
-    with pytest.raises(ConnectionError, match="no app answers at .*, and nothing was sent"):
-        far.sell("tea")
+        alone.sell("tea")
+    with pytest.raises(ConnectionError, match=r"no app answers at .*, and nothing was sent"):
+        alone.sell("tea")
     with pytest.raises(ConnectionError, match="no app answers at"):
-        elsewhere.connect()
+        ab.connect(alone._link.address, TOKEN)
 
 
-def test_the_other_process_goes_in_the_middle(elsewhere: Elsewhere, far: Any) -> None:
+def test_the_other_process_goes_in_the_middle(elsewhere: Elsewhere, alone: Any) -> None:
     threading.Timer(0.3, elsewhere.process.kill).start()
     with pytest.raises(ab.AnswerLost, match="may or may not have taken effect"):
-        far.spin("tea", 10**10)
+        alone.spin("tea", 10**10)
     with pytest.raises(ConnectionError) as caught:
-        far.state.sold["tea"]
+        alone.state.sold["tea"]
     assert type(caught.value) is ConnectionError
 
 
-def test_the_app_is_stopped(elsewhere: Elsewhere, far: Any) -> None:
-    assert far.sell("tea") == 1
-    assert elsewhere.process.stdin is not None
-    elsewhere.process.stdin.write("\n")
-    elsewhere.process.stdin.flush()
-    assert elsewhere.process.wait(20) == 0  # clients that are connected hold up nobody
+def test_the_app_is_stopped(elsewhere: Elsewhere, alone: Any) -> None:
+    assert alone.sell("tea") == 1
+    assert elsewhere.end() == 0  # clients that are connected hold up nobody
     with pytest.raises(ConnectionError):
-        far.sell("tea")
+        alone.sell("tea")
 
 
-def test_ctrl_c_ends_the_waiting(elsewhere: Elsewhere, far: Any) -> None:
+def test_ctrl_c_ends_the_waiting(elsewhere: Elsewhere, alone: Any) -> None:
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt) as caught:
-        far.spin("tea", 10**10)
+        alone.spin("tea", 10**10)
     assert time.monotonic() - start < SOON
     assert caught.value.__notes__ == ["the request was on its way: it may or may not have taken effect"]
-    assert far.entries["twice"].__name__ == "twice"
+    assert alone.entries["twice"].__name__ == "twice"
     timer.join()
 
 
-def test_ctrl_c_and_then_another_call(near: Any) -> None:
+def test_ctrl_c_and_then_another_call(near: Near) -> None:
     threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         near.far.spin("tea", 5 * 10**6)
     assert near.far.sell("gin") == 1
 
 
-def test_closing_wakes_those_who_wait(elsewhere: Elsewhere, far: Any) -> None:
+def test_closing_wakes_those_who_wait(elsewhere: Elsewhere, alone: Any) -> None:
     raised: list[BaseException] = []
 
     def wait() -> None:
         try:
-            far.spin("tea", 10**10)
+            alone.spin("tea", 10**10)
         except BaseException as error:
             raised.append(error)
 
     waiting = threading.Thread(target=wait)
     waiting.start()
-    link: Link = far._link
+    link: Link = alone._link
     end = time.monotonic() + SOON
     while not link._busy and time.monotonic() < end:
         time.sleep(0.01)
-    far.stop()
+    alone.stop()
     waiting.join(SOON)
     [error] = raised
     assert type(error) is ab.Stopped and "may or may not have taken effect" in str(error)
-    with pytest.raises(ab.Stopped, match="open another with ab.connect"):
-        far.sell("tea")
+    with pytest.raises(ab.Stopped, match=r"open another with ab\.connect"):
+        alone.sell("tea")

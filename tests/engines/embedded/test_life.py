@@ -193,9 +193,9 @@ def test_reserved_names_are_not_yet_there() -> None:
         (lambda: ab.run(Shop(), workers="2"), ValueError, "at least 1, got '2'"),
         (lambda: ab.run(Shop(), workers=2.0), ValueError, "at least 1, got 2.0"),
         (
-            lambda: ab.run(Shop(), on="spark"),
-            NotImplementedError,
-            "on='spark' is reserved: not yet available; leave it",
+            lambda: ab.run(Shop(), hosts="sparks"),
+            ValueError,
+            "hosts is one of 'threads', 'processes', got 'sparks'",
         ),
         (
             lambda: ab.run(Shop(), checkpoint="x"),

@@ -1,0 +1,1 @@
+"""Programs in modules, to be sent to workers."""
