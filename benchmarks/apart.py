@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from harness import PLAIN, ROOT, Bench, Times, Way, as_lists, dict_table, in_batches, main
+from harness import PLAIN, ROOT, Bench, Way, as_lists, dict_table, in_batches, main
 from hosts import PROCESSES, THREADS, links_elsewhere, measure_calls, measure_crossing, measure_starts
 from plot import Point, line_plot
 from programs import Links
@@ -81,7 +81,7 @@ def measure_exchange(bench: Bench) -> None:
     ):
         picture = line_plot(f"{rows:,} rows that all travel: more workers", "workers", y_name, lines)
         (folder / f"exchange_{name}.svg").write_text(picture, encoding="utf-8")
-    bench.note("the plots are exchange_epoch.svg, exchange_messages.svg and exchange_bytes.svg in the folder of --plots")
+    bench.note("the plots are exchange_epoch.svg, exchange_messages.svg and exchange_bytes.svg in --plots")
 
 
 def linked(bench: Bench, to: np.ndarray[Any, Any], workers: int, where: Any) -> Any:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
-SIZES = (200_000, 1_000_000)  # rows a batch
-WARM = 2  # batches after every key is known, before those that count
+SIZES = (200_000, 1_000_000)  # rows a batch; below full size only the first
+WARM = 6  # batches after every key is known, before those that count: the JVM compiles for so long
 
 
 class Folder:
@@ -55,7 +55,7 @@ class Folder:
 
 def measure_streams(bench: Bench, spark: SparkSession) -> None:
     keys = bench.size("keys", 1_000_000, least=1000)
-    for full in SIZES:
+    for full in SIZES if bench.options.scale >= 1 else SIZES[:1]:
         rows = bench.scaled(full, least=100)
         with tempfile.TemporaryDirectory() as name:
             measure_stream(bench, spark, Path(name), rows, keys)
@@ -67,7 +67,8 @@ def measure_streams(bench: Bench, spark: SparkSession) -> None:
 
 
 def measure_stream(bench: Bench, spark: SparkSession, folder: Path, rows: int, keys: int) -> None:
-    make_files(folder / "files", WARM + len(bench.rounds), rows, keys)
+    warm = WARM if bench.options.scale >= 1 else 1
+    make_files(folder / "files", warm + len(bench.rounds), rows, keys)
     files = sorted((folder / "files").iterdir())
     ours, native = f"stream, {WORKERS} workers", "groupBy.sum"
     with bench.run(Sums(), WORKERS, on=spark) as app, ExitStack() as stack:

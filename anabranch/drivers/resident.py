@@ -201,7 +201,7 @@ class Resident:
         if not isinstance(event, BeginColumns) or not isinstance(event.placed.request.rows, AtWorkers):
             return event
         self._kept.expect(event)
-        return self._staging.resolve(event, self._kernels.is_fast(event.placed.request.entry))
+        return self._staging.resolve(event)
 
     def _tell_done(self, message: Any) -> None:
         self._tell(self._kept.strip(message) if isinstance(message, Finished) else message)
@@ -299,7 +299,7 @@ class Resident:
                 link.letters.send(data)
                 self._sent, self._sent_bytes = self._sent + 1, self._sent_bytes + len(data)
             except (Broken, Refused, Remote):
-                self._severed(peer, link and link.letters)
+                self._severed(peer, None if link is None else link.letters)
 
     def _link(self, peer: int) -> _Link:
         client = Client(self._peers[peer], self._security)
@@ -321,7 +321,7 @@ class Resident:
         """A connection has broken, or could not be made; that is told once."""
         with self._changed:
             link = self._links.get(peer)
-            if (link and link.letters) is not letters:
+            if (None if link is None else link.letters) is not letters:
                 return
             self._links.pop(peer, None)
         if link is not None:

@@ -85,14 +85,13 @@ def _lines(found: type | FunctionType) -> list[int]:
 
 def find(tree: ast.AST, qualname: str, lines: Iterable[int]) -> Any:
     """The definition of this name that holds all lines; the last one of its name if they are nowhere."""
-    found = [node for name, node in definitions(tree) if name == qualname]
-    return next((node for node in found if all(_first(node) <= n <= node.end_lineno for n in lines)), None) or (
-        found[-1] if found else None
-    )
+    found: list[Any] = [node for name, node in definitions(tree) if name == qualname]
+    holding = [node for node in found if all(_first(node) <= n <= node.end_lineno for n in lines)]
+    return next(iter(holding or found[-1:]), None)
 
 
 def _first(node: Any) -> int:
-    return min([node.lineno, *(d.lineno for d in node.decorator_list)])
+    return int(min([node.lineno, *(d.lineno for d in node.decorator_list)]))
 
 
 def _used(node: ast.AST) -> set[str]:

@@ -33,6 +33,7 @@ class Staging:
         self._graph, self._values = graph, values
         self._lock = threading.Lock()
         self._chunks: dict[Key, dict[tuple[int, int], list[Any]]] = {}
+        self._dropped: dict[str, int] = {}  # by query: the last batch that is done with
 
     def take(self, stream: Stream) -> None:
         """A feeder. Called by the server, on a thread for each."""
@@ -41,7 +42,8 @@ class Staging:
         while (data := pieces.receive(stream)) is not None:
             chunks.append(self._values.decode(data))
         with self._lock:
-            self._chunks.setdefault((query, batch), {})[partition, attempt] = chunks
+            if batch > self._dropped.get(query, -1):  # else it comes from an attempt that nobody waits for
+                self._chunks.setdefault((query, batch), {})[partition, attempt] = chunks
         stream.send(b"staged")
 
     def give(self, stream: Stream) -> None:
@@ -65,16 +67,17 @@ class Staging:
     def drop(self, query: str, batch: int) -> None:
         """Forget what was staged up to this batch."""
         with self._lock:
+            self._dropped[query] = max(batch, self._dropped.get(query, -1))
             for key in [k for k in self._chunks if k[0] == query and k[1] <= batch]:
                 del self._chunks[key]
 
-    def resolve(self, begin: BeginColumns, fast: bool) -> BeginColumns:
-        """The same order with the rows themselves: as a share where the entry has kernels."""
+    def resolve(self, begin: BeginColumns) -> BeginColumns:
+        """The same order with the rows themselves: as a share if the workers are to run kernels, all or none."""
         placed = begin.placed
         request: Any = placed.request
         chunks = list(self.chunks(request.rows))
         rows: Any
-        if fast and all(columns is not None for _, (_, columns, _) in chunks):
+        if request.rows.fast:
             rows = self._share(request.entry, placed.sequence, chunks)
         else:
             rows = Numbered(tuple(self.numbered(request.entry, placed.sequence, chunks)))
@@ -96,7 +99,10 @@ class Staging:
         from anabranch.kernels.native.shares import Share
 
         types = self._types(entry)
-        blocks = [unpack_block(types, columns) for _, (_, columns, _) in chunks] or [block_of(types, [])]
+        blocks = [
+            block_of(types, rows) if columns is None else unpack_block(types, columns)
+            for _, (_, columns, rows) in chunks
+        ] or [block_of(types, [])]
         numbers = [numbers + (sequence + first) for first, (numbers, _, _) in chunks]
         words = [np.concatenate(found) for found in zip(*[b.columns for b in blocks], strict=True)]
         size = sum(map(len, blocks))

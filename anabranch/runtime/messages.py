@@ -52,12 +52,13 @@ class Request(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class AtWorkers:
     """Rows that feeders have brought to the workers: for each partition its number, the attempt that counts, and how
-    many rows it has. Their order is that of the partitions.
+    many rows it has. Their order is that of the partitions. `fast` if they go through kernels.
     """
 
     query: str
     batch: int
     parts: tuple[tuple[int, int, int], ...]
+    fast: bool = False
 
     def __len__(self) -> int:
         return sum(rows for _, _, rows in self.parts)

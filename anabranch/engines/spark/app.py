@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from anabranch.drivers.fleet import Network
@@ -13,6 +14,7 @@ from anabranch.engines.spark.session import session_of, use_this_python
 from anabranch.engines.spark.tasks import SparkTasks
 from anabranch.lang import Program
 from anabranch.lang.spec import EntrySpec
+from anabranch.runtime.messages import AtWorkers
 
 
 def run_on(on: object, program: Program, workers: int, history: bool, tier: str, network: Network) -> App:
@@ -38,8 +40,8 @@ def frames_of(app: App) -> Frames:
             routing.worker_of_instance,
         )
 
-    def request(spec: EntrySpec, rows: Any) -> Any:
-        engine.tiers.expect(spec.name, len(rows))
-        return app._request(spec, rows, True)
+    def request(spec: EntrySpec, rows: AtWorkers) -> Any:
+        fast = engine.tiers.expect(spec.name, len(rows))
+        return app._request(spec, replace(rows, fast=fast), True)  # type: ignore[arg-type]
 
     return Frames(request, target, engine.driver.drop)
