@@ -73,7 +73,7 @@ class Reception:
         while (request := pieces.receive(stream)) is not None:
             pieces.send(stream, self.answer(request), self._max_message)
 
-    def answer(self, request: bytes) -> bytes:
+    def answer(self, request: bytes | memoryview) -> bytes:
         """Raises `NoRequest`, and nothing else."""
         answer, given = self._understood(request)
         try:
@@ -96,7 +96,7 @@ class Reception:
             ("raised", pack_error(TypeError(f"the request was carried out, but {why}"), self._values))
         )
 
-    def _understood(self, request: bytes) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    def _understood(self, request: bytes | memoryview) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         try:
             match self._values.decode(request):
                 case (str(kind), *given) if kind in self.kinds and len(given) == self._arity[kind]:

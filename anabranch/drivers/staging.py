@@ -24,6 +24,7 @@ from anabranch.runtime.messages import AtWorkers, BeginColumns, Finished, Number
 
 Key = tuple[str, int]  # a query and a batch of it
 PIECE = 65_536  # rows in one message
+REMEMBERED = 1000  # queries whose stragglers are sent away
 
 
 class Staging:
@@ -60,14 +61,18 @@ class Staging:
             found = dict(self._chunks.get((rows.query, rows.batch), {}))
         first = 0
         for partition, attempt, count in rows.parts:
-            for chunk in found.get((partition, attempt), ()):
+            if (partition, attempt) not in found:
+                raise LookupError(f"nothing is staged of attempt {attempt} at partition {partition} of {rows.query}")
+            for chunk in found[partition, attempt]:
                 yield first, chunk
             first += count
 
     def drop(self, query: str, batch: int) -> None:
         """Forget what was staged up to this batch."""
         with self._lock:
-            self._dropped[query] = max(batch, self._dropped.get(query, -1))
+            self._dropped[query] = max(batch, self._dropped.pop(query, -1))
+            if len(self._dropped) > REMEMBERED:
+                del self._dropped[next(iter(self._dropped))]
             for key in [k for k in self._chunks if k[0] == query and k[1] <= batch]:
                 del self._chunks[key]
 

@@ -172,9 +172,7 @@ def test_what_is_no_dataframe_is_refused_as_ever(spark: SparkSession, market: Tw
         with pytest.raises(ab.BadInput, match="expected a batch, got"):
             market.run.add.many(odd)
     stream = spark.readStream.format("rate").load().selectExpr("value as item")
-    with pytest.raises(
-        TypeError, match=r"^add\.many takes a DataFrame .*: for a stream write add\.stream\(df\)$"
-    ):
+    with pytest.raises(TypeError, match=r"^add\.many takes a DataFrame .*: for a stream write add\.stream\(df\)$"):
         market.run.add.many(stream)
 
 

@@ -96,17 +96,17 @@ def test_workers_keep_nothing_of_a_batch(spark: SparkSession) -> None:
 def watched(app: Any) -> dict[str, Any]:
     """From now on all batches by the names of their queries, with what was staged."""
     found: dict[str, Any] = {}
-    request, apply = app._frames._request, app._frames._apply
-
-    def applied(spec: Any, given: Any, query: str, batch: int) -> Any:
-        found[query] = None
-        return apply(spec, given, query, batch)
+    request, drop = app._frames._request, app._frames._drop
 
     def requested(spec: Any, rows: Any) -> Any:
         found[rows.query] = rows
         return request(spec, rows)
 
-    app._frames._request, app._frames._apply = requested, applied
+    def dropped(query: str, batch: int) -> None:
+        found.setdefault(query, None)
+        drop(query, batch)
+
+    app._frames._request, app._frames._drop = requested, dropped
     return found
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from pyspark import TaskContext
 from pyspark.errors import StreamingQueryException
@@ -90,7 +90,7 @@ def additions(batch: int, size: int = 40) -> list[Row]:
     return [{"item": (i * i + batch) % 7, "by": 100 * batch + i} for i in range(size)]
 
 
-# -- batch after batch --------------------------------------------------------------------------------------------------
+# -- batch after batch ------------------------------------------------------------------------------------------------
 
 
 def test_a_stream_of_files(market: Twins, files: Files) -> None:
@@ -126,7 +126,7 @@ def test_winding_entries(retrying: SparkSession, market: Twins, tmp_path: Path) 
     assert market.same_contents()
 
 
-# -- what is tried again ------------------------------------------------------------------------------------------------
+# -- what is tried again ----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -139,10 +139,10 @@ def marks(tmp_path: Path) -> Path:
 
 def failing_feed(marks: Path, one_in: int) -> Any:
     """As `feed`, but after a task has brought all its rows, some of its first attempts fail."""
-    feed = feeding.feed
+    feed, batches_made = feeding.feed, count()
 
     def made(target: Any, query: str, batch: int) -> Any:
-        bring = feed(target, query, batch)
+        bring, number = feed(target, query, batch), next(batches_made)
 
         def bring_and_fail(batches: Any) -> Any:
             context = TaskContext.get()
@@ -150,7 +150,7 @@ def failing_feed(marks: Path, one_in: int) -> Any:
             found = list(bring(batches))
             place = marks / f"{query}-{batch}-{context.partitionId()}-{context.taskAttemptId()}"
             place.touch()
-            if (batch * 3 + context.partitionId()) % one_in == 0 and context.attemptNumber() == 0:
+            if (3 * number + context.partitionId()) % one_in == 0 and context.attemptNumber() == 0:
                 raise RuntimeError("this attempt has brought its rows, and fails")
             yield from found
 
@@ -214,7 +214,7 @@ def test_rows_that_come_after_all_is_done(
     assert market.same_contents()
 
 
-# -- what is started again ----------------------------------------------------------------------------------------------
+# -- what is started again --------------------------------------------------------------------------------------------
 
 
 def test_a_stream_goes_on_where_it_was(market: Twins, files: Files) -> None:
@@ -282,7 +282,9 @@ def test_a_checkpoint_of_another_run_is_refused(retrying: SparkSession, market: 
     files.write(additions(2, 5))
     market.run._app._frames._applied.clear()  # as of an app that was started again
     query = start(market.run.add, files)
-    told = r"OutOfStep: the stream is at batch 2, and this run has applied none of its batches: .*new checkpointLocation"
+    told = (
+        r"OutOfStep: the stream is at batch 2, and this run has applied none of its batches: .*new checkpointLocation"
+    )
     with pytest.raises(StreamingQueryException, match=told):
         query.processAllAvailable()
     assert market.same_contents()
@@ -295,7 +297,7 @@ def test_a_checkpoint_that_is_behind_is_refused(market: Twins, files: Files) -> 
     run(market.run.add, files)
     market.plain.add.many(files.rows)
     for kind in ("commits", "offsets"):
-        for number in ((1, 2) if kind == "commits" else (2,)):
+        for number in (1, 2) if kind == "commits" else (2,):
             for path in (files.checkpoint / kind).glob(f"*{number}*"):
                 path.unlink()
     query = start(market.run.add, files)
@@ -305,7 +307,7 @@ def test_a_checkpoint_that_is_behind_is_refused(market: Twins, files: Files) -> 
     assert market.same_contents()
 
 
-# -- at once ------------------------------------------------------------------------------------------------------------
+# -- at once ----------------------------------------------------------------------------------------------------------
 
 
 def test_two_streams_and_calls_at_once(retrying: SparkSession, market: Twins, tmp_path: Path) -> None:
@@ -337,20 +339,19 @@ def test_two_streams_and_calls_at_once(retrying: SparkSession, market: Twins, tm
     assert market.same_contents()
 
 
-# -- refusals -----------------------------------------------------------------------------------------------------------
+# -- refusals ---------------------------------------------------------------------------------------------------------
 
 
 def test_refusals(retrying: SparkSession, market: Twins, files: Files) -> None:
-    with pytest.raises(TypeError, match=r"^add\.stream takes a streaming DataFrame: for a batch write add\.many\(df\)$"):
+    with pytest.raises(
+        TypeError, match=r"^add\.stream takes a streaming DataFrame: for a batch write add\.many\(df\)$"
+    ):
         market.run.add.stream(retrying.range(3))
     with pytest.raises(TypeError, match=r"^visit returns nothing: there is nothing for a sink$"):
         market.run.visit.stream(files.read(), sink=Sink())
-    with pytest.raises(ab.BadInput, match=r"^earn: column 'item': no such column; earn takes shop, cents; leave it out$"):
+    with pytest.raises(
+        ab.BadInput, match=r"^earn: column 'item': no such column; earn takes shop, cents; leave it out$"
+    ):
         market.run.earn.stream(files.read())
     with ab.run(Market(), workers=1) as app, pytest.raises(TypeError, match=r"^add\.stream needs workers on Spark: "):
         app.add.stream(files.read())
-
-
-def test_columns(market: Twins) -> None:
-    assert pa.types.is_int64(market.run.add.many(pa.table({"item": [1]}))["result"].type)
-    market.plain.add(1)

@@ -42,7 +42,7 @@ class Link:
         self._aside: Aside | None = None
         self.closed = False
 
-    def ask(self, request: bytes, effects: bool = False) -> bytes:
+    def ask(self, request: bytes, effects: bool = False) -> memoryview:
         """`effects` says whether the request may change something."""
         if len(request) > pieces.WHOLE:
             raise ValueError(
@@ -108,7 +108,7 @@ class Link:
                 return
         stream.close()
 
-    def _exchange(self, stream: Stream, request: bytes) -> bytes:
+    def _exchange(self, stream: Stream, request: bytes) -> memoryview:
         pieces.send(stream, request, self._max_message)
         answer = pieces.receive(stream)
         if answer is None:

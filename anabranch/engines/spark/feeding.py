@@ -63,9 +63,13 @@ def feed(target: Target, query: str, batch: int) -> Callable[[Batches], Batches]
         assert context is not None
         partition, attempt = context.partitionId(), context.taskAttemptId()
         feeder = Feeder(target, (query, batch, partition, attempt))
-        for data in batches:
-            feeder.take(data)
-        feeder.end()
+        try:
+            for data in batches:
+                feeder.take(data)
+            feeder.end()
+        except BaseException:
+            feeder.close()
+            raise
         told = [[partition], [attempt], [feeder.rows], [feeder.problem]]
         yield pa.RecordBatch.from_arrays(
             [pa.array(x, type=t) for x, t in zip(told, (pa.int32(), pa.int64(), pa.int64(), pa.binary()), strict=True)],
@@ -159,6 +163,11 @@ class Feeder:
             if stream.receive() is None:
                 raise ConnectionError("a worker has not taken what was brought to it")
             stream.receive()
+
+    def close(self) -> None:
+        """Give up: of this attempt nothing is there."""
+        for stream in self._streams:
+            stream.close()
 
 
 class _NoKey(Exception):

@@ -20,6 +20,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from anabranch.engines.spark.feeding import STAGED, Target, feed, fetch, unpack_problem
 from anabranch.lang.arrow import arrow_field
 from anabranch.lang.columns import read_batch, result_fields, result_table
+from anabranch.lang.entry import add_note
 from anabranch.lang.errors import BadInput
 from anabranch.lang.scalars import show
 from anabranch.lang.spec import EntrySpec
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 Sink = Callable[[DataFrame, int], None]
+Results = Callable[[SparkSession], "DataFrame | None"]
 
 
 class OutOfStep(RuntimeError):
@@ -47,7 +49,8 @@ class Frames:
     ) -> None:
         self._request, self._target, self._drop = request, target, drop
         self._lock = threading.Lock()
-        self._applied: dict[str, tuple[int, Any]] = {}  # by query: the last batch, and how to get its results
+        # By query: the last batch, under which name workers keep its results, and how to get them.
+        self._applied: dict[str, tuple[int, str, Results]] = {}
 
     def many(self, spec: EntrySpec, frame: DataFrame) -> DataFrame | None:
         """A batch: its effects once, at once; its results as a DataFrame that does not change."""
@@ -57,13 +60,15 @@ class Frames:
             raise TypeError(
                 f"{spec.name}.many takes a DataFrame with an end: for a stream write {spec.name}.stream(df)"
             )
-        query = uuid.uuid4().hex
-        results = self._apply(spec, frame, query, 0)
-        found: DataFrame | None = results(frame.sparkSession)
-        if found is not None:
-            found = found.localCheckpoint(eager=True)  # it must not ask the workers again
-        self._drop(query, 1)
-        return found
+        name, results = self._apply(spec, frame)
+        try:
+            found: DataFrame | None = results(frame.sparkSession)
+            return found and found.localCheckpoint(eager=True)  # it must not ask the workers again
+        except BaseException as error:
+            add_note(error, "the batch had been carried out; only its results could not be fetched")
+            raise
+        finally:
+            self._drop(name, 1)
 
     def stream(self, spec: EntrySpec, frame: DataFrame, sink: Sink | None, options: dict[str, str]) -> StreamingQuery:
         """Each micro-batch is one request; `sink` gets its results."""
@@ -71,6 +76,7 @@ class Frames:
             raise TypeError(f"{spec.name}.stream takes a streaming DataFrame: for a batch write {spec.name}.many(df)")
         if sink is not None and spec.result == NONE:
             raise TypeError(f"{spec.name} returns nothing: there is nothing for a sink")
+        _check_names(spec, frame)
 
         def apply(batch: DataFrame, number: int) -> None:
             session = batch.sparkSession
@@ -82,10 +88,10 @@ class Frames:
 
         return frame.writeStream.foreachBatch(apply).options(**options).start()
 
-    def _apply_once(self, spec: EntrySpec, batch: DataFrame, query: str, number: int) -> Any:
+    def _apply_once(self, spec: EntrySpec, batch: DataFrame, query: str, number: int) -> Results:
         with self._lock:
-            last, results = self._applied.get(query, (-1, None))
-        if number == last:
+            last, _, results = self._applied.get(query, (-1, None, None))
+        if number == last and results is not None:
             return results
         if number != last + 1:
             raise OutOfStep(
@@ -93,33 +99,40 @@ class Frames:
                 f"{f'the batches up to {last}' if last >= 0 else 'none of its batches'}: its checkpoint belongs to "
                 "another run; give the stream a new checkpointLocation"
             )
-        results = self._apply(spec, batch, query, number)
+        applied, results = self._apply(spec, batch)
         with self._lock:
-            self._applied[query] = number, results
+            _, name, _ = self._applied.get(query, (-1, None, None))
+            self._applied[query] = number, applied, results
+        if name is not None:
+            self._drop(name, 1)
         return results
 
-    def _apply(self, spec: EntrySpec, frame: DataFrame, query: str, batch: int) -> Any:
-        """Stage, seal, run; gives what makes a DataFrame of the results."""
+    def _apply(self, spec: EntrySpec, frame: DataFrame) -> tuple[str, Results]:
+        """Stage, seal, run; gives the name of the try, under which workers keep its results, and how to get them.
+
+        Each try has its own: what an earlier one has left, or still brings, is nobody's.
+        """
         _check_names(spec, frame)
-        target = self._target(spec.name)
-        with quiet():
-            staged = frame.mapInArrow(feed(target, query, batch), STAGED).collect()
-        parts = sorted((row["partition"], row["attempt"], row["rows"]) for row in staged)
-        problems = {row["partition"]: bytes(row["problem"]) for row in staged if row["problem"] is not None}
-        if problems:
-            self._drop(query, batch)
-            raise _bad_input(spec, parts, problems)
+        target, name = self._target(spec.name), uuid.uuid4().hex
         try:
-            found = self._request(spec, AtWorkers(query, batch, tuple(parts)))
-        finally:
-            self._drop(query, batch)
+            with quiet():
+                staged = frame.mapInArrow(feed(target, name, 0), STAGED).collect()
+            parts = sorted((row["partition"], row["attempt"], row["rows"]) for row in staged)
+            problems = {row["partition"]: bytes(row["problem"]) for row in staged if row["problem"] is not None}
+            if problems:
+                raise _bad_input(spec, parts, problems)
+            found = self._request(spec, AtWorkers(name, 0, tuple(parts)))
+        except Exception:  # one that is interrupted may still be running, and must find its rows
+            self._drop(name, 1)
+            raise
+        self._drop(name, 0)
         if spec.result == NONE:
-            return lambda session: None
+            return name, lambda session: None
         if not isinstance(found, Boxed):  # it ran here
             table = result_table(spec, list(found))
-            return lambda session: _frame(session, table)
+            return name, lambda session: _frame(session, table)
         bounds = _bounds([rows for _, _, rows in parts])
-        return lambda session: _reading(session, spec, fetch(target, query, batch, bounds), len(bounds))
+        return name, lambda session: _reading(session, spec, fetch(target, name, 0, bounds), len(bounds))
 
 
 def _bounds(counts: Sequence[int]) -> tuple[tuple[int, int], ...]:
