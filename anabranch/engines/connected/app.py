@@ -189,7 +189,7 @@ class RemoteEntry:
         return sent.results(None if found is None else unpack_table(found))
 
 
-def _answer(values: Values, data: bytes) -> Any:
+def _answer(values: Values, data: bytes | memoryview) -> Any:
     match values.decode(data):
         case ("gave", found):
             return found
