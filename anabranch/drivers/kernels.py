@@ -135,7 +135,7 @@ class WorkerKernels:
         kernel = kernels.code.stages(request.entry)[stage]
         source: Any = boxes if stage else request.rows
         batch = StageBatch(self._stages, kernel, instance, source, placed.sequence, python)
-        return TimedStage(batch, self._cell(request.entry), stage == instance == 0)
+        return TimedStage(batch, self._cell(request.entry), stage == 0 and (instance == 0 or not kernels.alone))
 
     def _cell(self, entry: str) -> list[float]:
         cell = self._cells.get(entry)

@@ -24,7 +24,7 @@ class Letters:
         self._sending = threading.Lock()
         self.moved = monotonic()  # when the other side has last said something, or taken a piece of something long
 
-    def send(self, message: bytes) -> None:
+    def send(self, message: pieces.Message) -> None:
         with self._sending:
             pieces.send(self._stream, message, self._piece, self._move)
 

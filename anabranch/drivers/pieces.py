@@ -7,24 +7,36 @@ piece; memory grows with what has come, not with what was announced.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
 
 from anabranch.drivers.flight import Refused, Stream
 
 WHOLE = 1 << 30  # bytes of a request or an answer
 PIECE = 4 << 20  # bytes: so that no end holds much more than the message itself
 
+AT_ONCE = 64 << 20  # bytes that are reserved before they have come: the system gives them when they are written
+
 _LENGTH = struct.Struct("<Q")
 
 
-def send(stream: Stream, data: bytes, max_message: int, moved: Callable[[], None] = lambda: None) -> None:
+Message = bytes | Sequence[Any]  # whole, or buffers that follow each other: those are not put together first
+
+
+def send(stream: Stream, data: Message, max_message: int, moved: Callable[[], None] = lambda: None) -> None:
     """`moved` is called for each piece that is on its way."""
     size = max(1, min(PIECE, max_message) - _LENGTH.size)
-    stream.send(_LENGTH.pack(len(data)) + data[:size])
-    view = memoryview(data)
-    for start in range(size, len(data), size):
-        stream.send(view[start : start + size])
-        moved()
+    parts: Sequence[Any] = [data] if isinstance(data, bytes) else data
+    views = [memoryview(x).cast("B") for x in parts if len(x)]
+    length = sum(map(len, views))
+    first = views[0] if views else memoryview(b"")
+    stream.send(_LENGTH.pack(length) + first[:size])
+    for i, view in enumerate(views):
+        for start in range(0 if i else size, len(view), size):
+            stream.send(view[start : start + size])
+            moved()
 
 
 def receive(stream: Stream, longest: int | None = None, moved: Callable[[], None] = lambda: None) -> memoryview | None:
@@ -39,14 +51,42 @@ def receive(stream: Stream, longest: int | None = None, moved: Callable[[], None
     limit = WHOLE if longest is None else longest
     if length > limit:
         raise Refused(f"{length} bytes, and the limit is {limit}")
-    found, came = [first[_LENGTH.size :]], len(first) - _LENGTH.size
-    while came < length:
+    piece: memoryview | None = first[_LENGTH.size :]
+    assert piece is not None
+    if len(piece) == length:
+        return piece
+    whole = _Whole(length)
+    whole.add(piece)
+    while whole.came < length:
         piece = stream.receive()
         moved()
         if not piece:
-            raise Refused(f"{came} of {length} bytes, then {'an empty piece' if piece is not None else 'the end'}")
-        found.append(piece)
-        came += len(piece)
-    if came > length:
-        raise Refused(f"{came} bytes where {length} were announced")
-    return found[0] if len(found) == 1 else memoryview(b"".join(found))
+            told = "an empty piece" if piece is not None else "the end"
+            raise Refused(f"{whole.came} of {length} bytes, then {told}")
+        whole.add(piece)
+    return whole.memory[:length]
+
+
+class _Whole:
+    """Memory for a message, which grows as pieces come: what was announced costs nothing."""
+
+    def __init__(self, length: int) -> None:
+        self.length, self.came = length, 0
+        self.memory = _memory(min(length, AT_ONCE))
+
+    def add(self, piece: memoryview) -> None:
+        end = self.came + len(piece)
+        if end > self.length:
+            raise Refused(f"{end} bytes where {self.length} were announced")
+        if end > len(self.memory):
+            larger = _memory(min(self.length, 2 * end))
+            larger[: self.came] = self.memory[: self.came]
+            self.memory = larger
+        self.memory[self.came : end] = piece
+        self.came = end
+
+
+def _memory(size: int) -> memoryview:
+    """Not zeroed, and begins where words may begin."""
+    found: Any = np.empty(size, dtype=np.uint8)
+    return memoryview(found)

@@ -6,11 +6,13 @@ of words again.
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from anabranch.drivers.values import Values, records_of
+from anabranch.drivers.pieces import Message
+from anabranch.drivers.values import Malformed, Values, records_of
 from anabranch.graph.nodes import Graph
 from anabranch.runtime.messages import (
     Apply,
@@ -35,6 +37,11 @@ from anabranch.runtime.messages import (
 )
 from anabranch.runtime.plan import Plan, make_plan
 from anabranch.state.collected import Want
+
+LONG = 4096  # bytes of a part that are worth a buffer of their own
+MARK = 0xC1  # no value of `Values` begins with this byte
+_SIZES = struct.Struct("<BIQ")  # the mark, how many parts follow, and how long the message itself is
+_SIZE = struct.Struct("<Q")
 
 # -- between hosts ----------------------------------------------------------------------------------------------------
 
@@ -149,6 +156,13 @@ class Packed:
 
 
 @dataclass(frozen=True, slots=True)
+class Lifted:
+    """Stands for a long part of what is packed, which comes behind the message."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class Drop:
     """What was staged for these batches, and what of results was kept of older ones, is not needed any more."""
 
@@ -176,6 +190,7 @@ HOSTS = (
     Severed,
     Broke,
     Packed,
+    Lifted,
     Drop,
     Goodbye,
 )
@@ -193,7 +208,8 @@ class Wire:
         self.values = Values([*HOSTS, *MACHINES, *records_of(graph)])
         self._plan = lru_cache(maxsize=1024)(lambda entries: make_plan(graph, entries))
 
-    def encode(self, message: Any) -> bytes:
+    def encode(self, message: Any) -> Message:
+        """Bytes; or, for rows of words, buffers that follow each other, so that nobody copies them."""
         match message:
             case Begin():
                 message = replace(message, plan=_names(message.plan))
@@ -204,10 +220,30 @@ class Wire:
             case Finished(boxes=(_, *_)):
                 result = self._graph.entry(message.entry).result
                 message = replace(message, boxes=tuple([self._box(box, result) for box in message.boxes]))
+        if isinstance(message, BeginColumns | Rows | Finished):
+            return self._with_buffers(message)
         return self.values.encode(message)
 
+    def _with_buffers(self, message: Any) -> Message:
+        """Long parts of what is packed come behind the message itself."""
+        long: list[Any] = []
+        for packed in _packed_in(message):
+            for i, part in enumerate(packed.parts):
+                if not isinstance(part, int) and memoryview(part).nbytes >= LONG:
+                    packed.parts[i] = Lifted(len(long))
+                    long.append(memoryview(part).cast("B"))
+        head = self.values.encode(message)
+        if not long:
+            return head
+        sizes = _SIZES.pack(MARK, len(long), len(head)) + b"".join([_SIZE.pack(len(x)) for x in long])
+        start = sizes + head
+        found: list[Any] = [start + bytes(-len(start) % 8)]
+        for part in long:
+            found += [part, bytes(-len(part) % 8)]
+        return found
+
     def decode(self, data: bytes | memoryview) -> Any:
-        message = self.values.decode(data)
+        message = self._with_parts(data) if len(data) and data[0] == MARK else self.values.decode(data)
         match message:
             case Begin():
                 return replace(message, plan=self._planned(message.plan))
@@ -218,6 +254,28 @@ class Wire:
             case Finished(boxes=(_, *_)):
                 result = self._graph.entry(message.entry).result
                 return replace(message, boxes=tuple([self._unbox(box, result) for box in message.boxes]))
+        return message
+
+    def _with_parts(self, data: bytes | memoryview) -> Any:
+        view = memoryview(data)
+        if len(view) < _SIZES.size:
+            raise Malformed("a message that is cut off")
+        _, count, size = _SIZES.unpack_from(view)
+        at = _SIZES.size + count * _SIZE.size
+        if at + size > len(view):
+            raise Malformed("a message that is cut off")
+        sizes = [_SIZE.unpack_from(view, _SIZES.size + i * _SIZE.size)[0] for i in range(count)]
+        message = self.values.decode(view[at : at + size])
+        at += size
+        parts = []
+        for size in sizes:
+            at += -at % 8
+            parts.append(view[at : at + size])
+            at += size
+        if at > len(view):
+            raise Malformed("a message that is cut off")
+        for packed in _packed_in(message):
+            packed.parts[:] = [parts[x.number] if isinstance(x, Lifted) else x for x in packed.parts]
         return message
 
     def _planned(self, entries: Any) -> Plan:
@@ -253,6 +311,18 @@ class Wire:
         from anabranch.kernels.native.portable import unpack_box
 
         return unpack_box(self._graph, result, packed.parts)
+
+
+def _packed_in(message: Any) -> list[Packed]:
+    match message:
+        case BeginColumns():
+            rows: Any = message.placed.request.rows
+            return [rows] if isinstance(rows, Packed) else []
+        case Rows():
+            return [x for _, x in message.rows if isinstance(x, Packed)]
+        case Finished():
+            return list(message.boxes)
+    return []
 
 
 def _names(plan: Plan) -> Any:

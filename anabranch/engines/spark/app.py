@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from time import monotonic, sleep
 from typing import Any
 
 from anabranch.drivers.fleet import Network
@@ -15,6 +16,8 @@ from anabranch.engines.spark.tasks import SparkTasks
 from anabranch.lang import Program
 from anabranch.lang.spec import EntrySpec
 from anabranch.runtime.messages import AtWorkers
+
+PULSE = 0.05  # seconds
 
 
 def run_on(on: object, program: Program, workers: int, history: bool, tier: str, network: Network) -> App:
@@ -44,4 +47,13 @@ def frames_of(app: App) -> Frames:
         fast = engine.tiers.expect(spec.name, len(rows))
         return app._request(spec, replace(rows, fast=fast), True)  # type: ignore[arg-type]
 
-    return Frames(request, target, engine.driver.drop)
+    def refuse_closed(patience: float) -> None:
+        """If the app has ended, or does so within so many seconds, say why."""
+        end = monotonic() + patience
+        while True:
+            engine.driver.desk.refuse_closed()
+            if monotonic() >= end:
+                return
+            sleep(PULSE)
+
+    return Frames(request, target, engine.driver.drop, refuse_closed)

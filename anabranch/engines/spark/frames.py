@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
 
 from anabranch.engines.spark.feeding import STAGED, Target, feed, fetch, unpack_problem
 from anabranch.lang.arrow import arrow_field
@@ -30,6 +31,7 @@ from anabranch.runtime.messages import AtWorkers, Boxed
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
+GRACE = 5.0  # seconds in which it is known that a worker is lost
 Sink = Callable[[DataFrame, int], None]
 Results = Callable[[SparkSession], "DataFrame | None"]
 
@@ -46,8 +48,9 @@ class Frames:
         request: Callable[[EntrySpec, Any], Any],
         target: Callable[[str], Target],
         drop: Callable[[str, int], None],
+        refuse_closed: Callable[[float], None],
     ) -> None:
-        self._request, self._target, self._drop = request, target, drop
+        self._request, self._target, self._drop, self._refuse_closed = request, target, drop, refuse_closed
         self._lock = threading.Lock()
         # By query: the last batch, under which name workers keep its results, and how to get them.
         self._applied: dict[str, tuple[int, str, Results]] = {}
@@ -64,7 +67,8 @@ class Frames:
         try:
             found: DataFrame | None = results(frame.sparkSession)
             return found and found.localCheckpoint(eager=True)  # it must not ask the workers again
-        except BaseException as error:
+        except Exception as error:
+            self._explain(error)
             add_note(error, "the batch had been carried out; only its results could not be fetched")
             raise
         finally:
@@ -113,6 +117,7 @@ class Frames:
         Each try has its own: what an earlier one has left, or still brings, is nobody's.
         """
         _check_names(spec, frame)
+        self._refuse_closed(0.0)
         target, name = self._target(spec.name), uuid.uuid4().hex
         try:
             with quiet():
@@ -122,17 +127,26 @@ class Frames:
             if problems:
                 raise _bad_input(spec, parts, problems)
             found = self._request(spec, AtWorkers(name, 0, tuple(parts)))
-        except Exception:  # one that is interrupted may still be running, and must find its rows
+        except Exception as error:  # one that is interrupted may still be running, and must find its rows
             self._drop(name, 1)
+            self._explain(error)
             raise
         self._drop(name, 0)
         if spec.result == NONE:
             return name, lambda session: None
         if not isinstance(found, Boxed):  # it ran here
             table = result_table(spec, list(found))
-            return name, lambda session: _frame(session, table)
+            return name, lambda session: _frame(session, spec, table)
         bounds = _bounds([rows for _, _, rows in parts])
         return name, lambda session: _reading(session, spec, fetch(target, name, 0, bounds), len(bounds))
+
+    def _explain(self, error: Exception) -> None:
+        """A task that has lost a worker does not know why: raise what does."""
+        if "anabranch.drivers.flight." in str(error):
+            try:
+                self._refuse_closed(GRACE)
+            except Exception as better:
+                raise better from error
 
 
 def _bounds(counts: Sequence[int]) -> tuple[tuple[int, int], ...]:
@@ -143,20 +157,21 @@ def _bounds(counts: Sequence[int]) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def _schema(spec: EntrySpec) -> pa.Schema:
-    return pa.schema([arrow_field(name, t) for name, t, _ in result_fields(spec)])
+def _schema(spec: EntrySpec) -> StructType:
+    """A time without zone stays one."""
+    fields = [arrow_field(name, t) for name, t, _ in result_fields(spec)]
+    return from_arrow_schema(pa.schema(fields), prefer_timestamp_ntz=True)
 
 
 def _reading(session: SparkSession, spec: EntrySpec, read: Any, partitions: int) -> DataFrame:
-    schema = from_arrow_schema(_schema(spec))
     with quiet():
-        return session.range(0, max(1, partitions), 1, max(1, partitions)).mapInArrow(read, schema)
+        return session.range(0, max(1, partitions), 1, max(1, partitions)).mapInArrow(read, _schema(spec))
 
 
-def _frame(session: SparkSession, table: pa.Table | None) -> DataFrame:
+def _frame(session: SparkSession, spec: EntrySpec, table: pa.Table | None) -> DataFrame:
     assert table is not None
     with quiet():
-        return session.createDataFrame(table)
+        return session.createDataFrame(table, _schema(spec))
 
 
 def _bad_input(spec: EntrySpec, parts: Sequence[tuple[int, int, int]], problems: dict[int, bytes]) -> BadInput:

@@ -107,6 +107,10 @@ def check_executors(context: SparkContext) -> None:
     for found in set(context.parallelize(range(tasks), tasks).mapPartitions(space["probe"]).collect()):
         if found != wanted:
             there = dict(found)
+            if "import" in there:
+                raise UnfitSession(
+                    f"an executor cannot import anabranch: {there['import']}; install the same version on all of them"
+                )
             named = ", ".join(f"{name} {there.get(name, 'is missing')} there, {v} here" for name, v in wanted
                               if there.get(name) != v)  # fmt: skip
             raise UnfitSession(
