@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 
 import anabranch as ab
 from tests.conformance.engines import Engine, Running, Twins
@@ -47,6 +47,11 @@ def frame(session: SparkSession, parts: Sequence[Sequence[Row]], schema: str) ->
     return found
 
 
+def as_frame(session: SparkSession, table: pa.Table) -> DataFrame:
+    """A table as Spark has it, with times that have no zone as such."""
+    return session.createDataFrame(table, from_arrow_schema(table.schema, prefer_timestamp_ntz=True))
+
+
 def values(table: pa.Table | DataFrame | None) -> Any:
     """The rows of a result, in order, bit by bit."""
     if table is None:
@@ -75,7 +80,7 @@ def same(twins: Twins, entry: str, given: DataFrame) -> DataFrame | None:
     if found is None:
         assert expected is None
     else:
-        again = given.sparkSession.createDataFrame(expected)
+        again = as_frame(given.sparkSession, expected)
         assert found.schema.simpleString() == again.schema.simpleString()
         assert values(found) == values(again)
     assert twins.same_contents()
@@ -103,11 +108,3 @@ def wait_until(what: Callable[[], object], otherwise: str, patience: float = LAT
     while not what():
         assert time.monotonic() < end, otherwise
         time.sleep(0.02)
-
-
-def lives(pid: int) -> bool:
-    """Is there such a process, and not only its grave?"""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False

@@ -150,8 +150,9 @@ class Frames:
 
 
 def _bounds(counts: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """The first row of each partition and that after its last; one at least, as a DataFrame may have none."""
     found, first = [], 0
-    for count in counts:
+    for count in counts or (0,):
         found.append((first, first + count))
         first += count
     return tuple(found)
@@ -165,7 +166,7 @@ def _schema(spec: EntrySpec) -> StructType:
 
 def _reading(session: SparkSession, spec: EntrySpec, read: Any, partitions: int) -> DataFrame:
     with quiet():
-        return session.range(0, max(1, partitions), 1, max(1, partitions)).mapInArrow(read, _schema(spec))
+        return session.range(0, partitions, 1, partitions).mapInArrow(read, _schema(spec))
 
 
 def _frame(session: SparkSession, spec: EntrySpec, table: pa.Table | None) -> DataFrame:
