@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from anabranch.drivers.flight import Client, Endpoint, Security, Stream
+from anabranch.drivers.letters import Letters
 from anabranch.drivers.resident import GREETING, Resident, versions
 from anabranch.drivers.wire import Goodbye, Hello, Ping, Setup
 from anabranch.engines.embedded import App
@@ -205,8 +206,12 @@ def test_a_peer_that_talks_nonsense(running: Run) -> None:
     ]
     for message in messages:
         client, stream = open_stream(running, running.workers[0], "peer", (1).to_bytes(4, "big"))
-        stream.send(message)
+        Letters(stream).send(message)
         assert ends(client, stream), message
+    for frame in (b"", b"\xc1", (1 << 60).to_bytes(8, "little"), (3).to_bytes(8, "little") + b"four"):
+        client, stream = open_stream(running, running.workers[0], "peer", (1).to_bytes(4, "big"))
+        stream.send(frame)
+        assert ends(client, stream), frame
     assert running.app.build(1, 1001) >= 1
     assert not running.app._engine.driver.closed
 
@@ -215,7 +220,7 @@ def test_messages_of_versions_that_never_were(running: Run) -> None:
     wire = running.app._engine.driver._fleet._wire
     client, stream = open_stream(running, running.workers[0], "peer", (1).to_bytes(4, "big"))
     for version in (Version(0, 0), Version(-5, 3)):
-        stream.send(wire.encode(End(version, 1, 0, 0)))
+        Letters(stream).send(wire.encode(End(version, 1, 0, 0)))
     stream.end()
     assert ends(client, stream)
     assert running.app.build(1, 1002) >= 1
