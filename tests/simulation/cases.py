@@ -61,8 +61,10 @@ class Case:
 
 
 @contextmanager
-def make_case(seed: int) -> Iterator[Case]:
-    rng, apart = Random(seed), seed % 2 == 1
+def make_case(seed: int, apart: bool | None = None) -> Iterator[Case]:
+    """Every second seed has an address space for each worker, unless `apart` says otherwise."""
+    rng = Random(seed)
+    apart = seed % 2 == 1 if apart is None else apart
     if rng.random() < 0.6:
         path = rng.choice(travelling() if rng.random() < 0.7 else good())
         program, graph = _corpus(path)

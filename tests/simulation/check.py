@@ -15,9 +15,9 @@ from tests.simulation.world import Content, Look, World
 CHUNK = 100
 
 
-def run_seed(seed: int) -> World:
-    """Run a seed and check it; what fails carries its story."""
-    with make_case(seed) as case:
+def run_seed(seed: int, apart: bool | None = None) -> World:
+    """Run a seed and check it; what fails carries its story. `apart` says otherwise than the seed how workers live."""
+    with make_case(seed, apart) as case:
         world = World(case)
         try:
             world.run()

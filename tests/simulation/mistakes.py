@@ -278,6 +278,8 @@ MISTAKES: list[Callable[[Patch], None]] = [
     number_rows_by_request,
     gather_in_order_of_arrival,
     come_home_to_the_wrong_instance,
+]
+APART: list[Callable[[Patch], None]] = [
     run_on_what_was_left,
     believe_a_run_that_lacked_something,
     look_up_what_is_not_committed,

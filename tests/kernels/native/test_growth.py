@@ -31,7 +31,7 @@ class Counts(ab.Program):
 
 
 def store_of(app: Any, name: str) -> Any:
-    (arena,) = app._engine.tiers._ground.arenas
+    (arena,) = app._engine.tiers._kernels.ground.arenas
     return arena.stores[name]
 
 
