@@ -234,20 +234,6 @@ def believe_a_run_that_lacked_something(patch: Patch) -> None:
     patch.setattr(collecting.Collecting, "step", step)
 
 
-def look_up_what_is_not_committed(patch: Patch) -> None:
-    """An owner answers a collector with what an attempt that was given up has written."""
-    right = worker.Worker._look_up
-
-    def look(self: worker.Worker, fetch: Any) -> list[Any]:
-        kept, self.memory.settle = self.memory.settle, lambda *_: None  # type: ignore[method-assign]
-        try:
-            return right(self, fetch)
-        finally:
-            self.memory.settle = kept  # type: ignore[method-assign]
-
-    patch.setattr(worker.Worker, "_look_up", look)
-
-
 def commit_before_the_owners_have_applied(patch: Patch) -> None:
     """The collector is done: what its effects do to their owners need not be waited for."""
     right = coordinator.Coordinator._finished
@@ -282,6 +268,5 @@ MISTAKES: list[Callable[[Patch], None]] = [
 APART: list[Callable[[Patch], None]] = [
     run_on_what_was_left,
     believe_a_run_that_lacked_something,
-    look_up_what_is_not_committed,
     commit_before_the_owners_have_applied,
 ]

@@ -143,7 +143,8 @@ def test_killed_during_the_start(delay: float) -> None:
             assert app.come(1) == 1
     except StateLost as error:
         # Both ends are right. One that was started in its place may have been sent away before its end was known.
-        assert re.match(r"worker 0 is lost \(its process ended with (signal SIGKILL|code 0)\)", str(error))
+        lost = str(error)
+        assert re.match(r"worker 0 is lost \(its process ended with (signal SIGKILL|code 0)\)", lost)
     assert time.monotonic() - begun < SHORT.start / 2
     assert children(nursery()._process.pid) <= before
 
