@@ -1,6 +1,6 @@
 """A process that starts workers by forking itself, so that what takes long to import is imported once.
 
-It has one thread and no connections. It is told over a pipe where a worker shall connect and with which token:
+It has no thread of ours and no connections. It is told over a pipe where a worker shall connect and with which token:
 arguments and environment could be read by others. Whoever runs it may end, and then it ends; workers end by themselves
 when their coordinator is gone.
 """
