@@ -28,8 +28,7 @@ Message = bytes | Sequence[Any]  # whole, or buffers that follow each other: tho
 def send(stream: Stream, data: Message, max_message: int, moved: Callable[[], None] = lambda: None) -> None:
     """`moved` is called for each piece that is on its way."""
     size = max(1, min(PIECE, max_message) - _LENGTH.size)
-    parts: Sequence[Any] = [data] if isinstance(data, bytes) else data
-    views = [memoryview(x).cast("B") for x in parts if len(x)]
+    views = _views(data)
     length = sum(map(len, views))
     first = views[0] if views else memoryview(b"")
     stream.send(_LENGTH.pack(length) + first[:size])
@@ -37,6 +36,11 @@ def send(stream: Stream, data: Message, max_message: int, moved: Callable[[], No
         for start in range(0 if i else size, len(view), size):
             stream.send(view[start : start + size])
             moved()
+
+
+def length_of(data: Message) -> int:
+    """In bytes, of all its buffers."""
+    return sum(map(len, _views(data)))
 
 
 def receive(stream: Stream, longest: int | None = None, moved: Callable[[], None] = lambda: None) -> memoryview | None:
@@ -65,6 +69,11 @@ def receive(stream: Stream, longest: int | None = None, moved: Callable[[], None
             raise Refused(f"{whole.came} of {length} bytes, then {told}")
         whole.add(piece)
     return whole.memory[:length]
+
+
+def _views(data: Message) -> list[memoryview]:
+    parts: Sequence[Any] = [data] if isinstance(data, bytes) else data
+    return [memoryview(x).cast("B") for x in parts if len(x)]
 
 
 class _Whole:

@@ -27,6 +27,7 @@ from anabranch.drivers.flight import Broken, Client, Refused, Remote, Security, 
 from anabranch.drivers.host import Errand, Host
 from anabranch.drivers.kernels import Kernels
 from anabranch.drivers.letters import Letters
+from anabranch.drivers.pieces import length_of
 from anabranch.drivers.shipping import fingerprint, unpack_program
 from anabranch.drivers.staging import Kept, Staging
 from anabranch.drivers.timing import Cells, TimedCode
@@ -297,7 +298,7 @@ class Resident:
                 if link is None:
                     link = self._link(peer)
                 link.letters.send(data)
-                self._sent, self._sent_bytes = self._sent + 1, self._sent_bytes + len(data)
+                self._sent, self._sent_bytes = self._sent + 1, self._sent_bytes + length_of(data)
             except (Broken, Refused, Remote):
                 self._severed(peer, None if link is None else link.letters)
 

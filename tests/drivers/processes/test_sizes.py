@@ -200,3 +200,14 @@ def test_a_state_that_is_longer_than_a_message() -> None:
         assert app.get(3) == 2.5
         whole = app.state.weights.copy().to_numpy()
         assert len(whole) == many and whole[3] == 2.5 and whole[-1] == many - 1.0
+
+
+@pytest.mark.parametrize("tier", ["python", "compiled"])
+def test_workers_count_the_bytes_that_they_send_each_other(tier: str) -> None:
+    app = start(tier=tier)
+    rows = 20_000
+    with all_end(app):
+        before = sum(told.sent_bytes for told in app._engine.driver.report())
+        app.build.many({"k": list(range(rows)), "house": [7] * rows})
+        sent = sum(told.sent_bytes for told in app._engine.driver.report()) - before
+        assert 2 * rows < sent < 200 * rows  # about half of the rows travel
