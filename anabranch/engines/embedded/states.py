@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from anabranch.engines.embedded.rest import Rest
-from anabranch.engines.embedded.tables import arrow_columns, load_columns, put, put_nothing, row_of, stored_in
+from anabranch.state.tables import arrow_columns, load_columns, put, put_nothing, row_of, stored_in
 from anabranch.graph.nodes import Graph, State
 from anabranch.lang import Value, merges
 from anabranch.lang.access import MARK
