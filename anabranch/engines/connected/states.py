@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from anabranch.drivers.crossing import pack_table, unpack_state, unpack_table
 from anabranch.drivers.described import StateDescribed
 from anabranch.engines.connected.batches import outgoing, tell_here
-from anabranch.state.tables import load_columns
 from anabranch.lang.errors import BadInput, FrozenAttribute, FrozenError
 from anabranch.lang.marks import is_builtin
 from anabranch.lang.spec import EntrySpec, Parameter
 from anabranch.lang.types import NONE
 from anabranch.lang.values import freeze
+from anabranch.state.tables import load_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,7 +13,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from anabranch.engines.embedded.rest import Rest
-from anabranch.state.tables import arrow_columns, load_columns, put, put_nothing, row_of, stored_in
 from anabranch.graph.nodes import Graph, State
 from anabranch.lang import Value, merges
 from anabranch.lang.access import MARK
@@ -26,6 +25,7 @@ from anabranch.lang.types import NONE
 from anabranch.lang.values import as_key, same_value
 from anabranch.runtime.rows import Held
 from anabranch.state.parts import place_of, together
+from anabranch.state.tables import arrow_columns, load_columns, put, put_nothing, row_of, stored_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
