@@ -5,7 +5,7 @@ Law: after `m = journal.mark()`, any writes, and `journal.rollback(m)`, every bo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 
@@ -29,6 +29,10 @@ class Journal:
 
     def __len__(self) -> int:
         return len(self._undos)
+
+    def steps(self) -> Iterable[tuple[Callable[..., object], tuple[Any, ...]]]:
+        """What would be called to take all back, in the order of the writes."""
+        return self._undos
 
     def record(self, undo: Callable[..., object], *args: Any) -> None:
         """Remember that `undo(*args)` takes back the write that follows."""
