@@ -15,6 +15,7 @@ class Waiting:
     open: set[int]
     found: dict[int, Any] = field(default_factory=dict)
     complete: threading.Event = field(default_factory=threading.Event)
+    lost: int | None = None  # a worker that will not answer
 
 
 class Answers:
@@ -32,6 +33,15 @@ class Answers:
         else:
             waiting.complete.set()
         return waiting
+
+    def lose(self, worker: int) -> None:
+        """A worker is gone: whoever waits for it need not."""
+        with self._lock:
+            for question, waiting in list(self._waiting.items()):
+                if worker in waiting.open:
+                    del self._waiting[question]
+                    waiting.lost = worker
+                    waiting.complete.set()
 
     def take(self, question: Any, worker: int, answer: Any) -> bool:
         """Whether someone waits for it."""

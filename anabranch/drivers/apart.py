@@ -10,7 +10,7 @@ import atexit
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from time import monotonic
@@ -27,12 +27,18 @@ from anabranch.drivers.interrupts import HoldBack
 from anabranch.drivers.wire import (
     Broke,
     Content,
+    Copied,
+    Copy,
     Drop,
+    FromDisk,
     Install,
     Installed,
+    Keep,
+    Kept,
     Ping,
     Report,
     Reported,
+    SavedAt,
     Setup,
     Severed,
     WantContent,
@@ -51,6 +57,7 @@ from anabranch.runtime.messages import (
     Fetch,
     Finished,
     Joined,
+    Lost,
     Outcome,
     Placed,
     Stalled,
@@ -67,6 +74,17 @@ HOLDER = -2  # who holds all state, as a collector
 LEAVING = 2.0  # seconds in which workers leave that have nothing to do
 Parts = Callable[[Sequence[int]], tuple[tuple[int, tuple[tuple[str, Any], ...]], ...]]
 Step = Callable[[Copies], None]
+
+
+class _Gone(Exception):
+    """A worker was lost that was to answer."""
+
+
+def _without_problems(found: dict[int, Any]) -> dict[int, Any]:
+    for worker, told in found.items():
+        if told.problem is not None:
+            raise RuntimeError(f"worker {worker}: {told.problem}")
+    return found
 
 
 class Apart:
@@ -86,11 +104,15 @@ class Apart:
         gate: Gate | None = None,
         patience: Patience | None = None,
         network: Network | None = None,
+        saved: SavedAt | None = None,
     ) -> None:
         """`machine` runs what is collected here, `copies` are for reads and writes between two epochs.
 
-        `beginning` is what instances hold before the first epoch.
+        `beginning` is what instances hold before the first epoch. If the run is `saved` a worker that is lost is
+        started again, and restores what it had.
         """
+        self._saved = saved
+        self._installed: list[str] = []  # entries whose kernels are in use
         self._beginning, self._launcher, self._copies, self._wire = beginning, launcher, copies, wire
         self._patience = patience or Patience()
         self.routing = copies.routing
@@ -109,6 +131,7 @@ class Apart:
                 None if launcher.carries else program,
                 routing.instance_of_bucket,
                 routing.worker_of_instance,
+                saved,
             ),
             fingerprint,
             wire,
@@ -144,8 +167,11 @@ class Apart:
 
     def submit(self, entry: str, rows: Sequence[tuple[Any, ...]], watch: Watch | None = None) -> Outcome:
         self.refuse_from_within()
-        with HoldBack() as interrupts, self.desk.locked(interrupts):
-            return self.desk.submit(entry, rows, interrupts, watch)
+        with HoldBack() as interrupts:
+            with self.desk.locked(interrupts):
+                outcome = self.desk.submit(entry, rows, interrupts, watch)
+            self.desk.make_durable()
+            return outcome
 
     @contextmanager
     def hold(self, writes: bool = False) -> Iterator[HoldBack]:
@@ -156,6 +182,17 @@ class Apart:
 
     def look(self, read: Callable[[Copies], T]) -> T:
         """What a function of the state gives, between two epochs; it runs again for what it finds it needs."""
+        return self._until_all_answer(lambda: self._look(read))
+
+    def _until_all_answer(self, ask: Callable[[], T]) -> T:
+        """Ask again when a worker was lost meanwhile: the question waits until another is in its place."""
+        while True:
+            try:
+                return ask()
+            except _Gone as error:
+                log.info("worker %s is gone and could not answer: all are asked again", error)
+
+    def _look(self, read: Callable[[Copies], T]) -> T:
         with self.hold() as interrupts:
             self._copies.clear()
             beginning = self._copies.mark()
@@ -167,6 +204,9 @@ class Apart:
 
     def change(self, steps: Sequence[Step], check: Step) -> None:
         """Write between two epochs, all steps or none."""
+        self._until_all_answer(lambda: self._change(steps, check))
+
+    def _change(self, steps: Sequence[Step], check: Step) -> None:
         coordinator, routing = self.desk.coordinator, self.routing
         with self.hold(writes=True) as interrupts:
             self._copies.clear()
@@ -178,7 +218,10 @@ class Apart:
             for worker in range(routing.workers):
                 own = tuple((i, tuple(effects[i])) for i in routing.hosted(worker) if effects[i])
                 self._post(worker, Apply(coordinator.reserved, coordinator.committed, own))
-            self._await(waiting)
+            self.desk.writers = tuple(sorted({told.writer for told in self._await(waiting).values()} - {""}))
+            reserved = coordinator.reserved
+        if coordinator.committed < reserved:
+            raise _Gone("that held part of it")
 
     def _tried(self, steps: Sequence[Step], check: Step, interrupts: HoldBack) -> bool:
         """Take all steps; False if something is not here, and then all that they lack is known."""
@@ -214,6 +257,8 @@ class Apart:
                 interrupts.relent()
             if self._stopping or self.desk.broken is not None:
                 self.desk.refuse_closed()
+        if waiting.lost is not None:
+            raise _Gone(waiting.lost)
         return waiting.found
 
     def refuse_from_within(self) -> None:
@@ -256,14 +301,38 @@ class Apart:
     def install(self, entry: str) -> bool:
         """Let every worker use the kernels of an entry, between two epochs; False if one of them cannot."""
         coordinator = self.desk.coordinator
-        with self.hold():
-            waiting = self._answers.expect(entry, range(self.routing.workers))
-            self._fleet.post_all(Install(entry, coordinator.reserved, coordinator.committed))
-            found = self._await(waiting)
+
+        def ask() -> dict[int, Any]:
+            with self.hold():
+                waiting = self._answers.expect(entry, range(self.routing.workers))
+                self._fleet.post_all(Install(entry, coordinator.reserved, coordinator.committed))
+                return self._await(waiting)
+
+        found = self._until_all_answer(ask)
         problems = {worker: answer.problem for worker, answer in found.items() if answer.problem is not None}
         for worker, problem in problems.items():
             log.error("worker %s cannot use the kernels of %s, which goes on as Python: %s", worker, entry, problem)
+        if not problems:
+            self._installed.append(entry)
         return not problems
+
+    # -- snapshots ----------------------------------------------------------------------------------------------------
+
+    def copy(self, snapshot: int, workers: Iterable[int]) -> dict[int, Copied]:
+        """Let these workers copy a slice, for one who holds the state."""
+        coordinator, number, asked = self.desk.coordinator, next(self.desk.numbers), list(workers)
+        waiting = self._answers.expect(number, asked)
+        for worker in asked:
+            self._post(worker, Copy(number, snapshot, coordinator.reserved, coordinator.committed))
+        return _without_problems(self._await(waiting))
+
+    def keep(self, snapshot: int, wanted: bool) -> dict[int, Kept]:
+        """Let all workers put what they copied on disk, or give it up."""
+        number = next(self.desk.numbers)
+        waiting = self._answers.expect(number, list(self._fleet.links) if not wanted else range(self.routing.workers))
+        self._fleet.post_all(Keep(number, snapshot, wanted))
+        found = self._await(waiting)
+        return _without_problems(found) if wanted else found
 
     @property
     def closed(self) -> bool:
@@ -271,6 +340,9 @@ class Apart:
 
     def report(self) -> list[Reported]:
         """What each worker says of itself."""
+        return self._until_all_answer(self._report)
+
+    def _report(self) -> list[Reported]:
         with self.hold() as interrupts:  # else the sizes would be those of states that change meanwhile
             number = next(self.desk.numbers)
             waiting = self._answers.expect(number, range(self.routing.workers))
@@ -336,9 +408,10 @@ class Apart:
     def security(self) -> Security:
         return self._fleet.security
 
-    def joined(self) -> None:
-        """All workers are there."""
-        for worker in range(self.routing.workers):
+    def joined(self, workers: Sequence[int]) -> None:
+        """All workers are there, these since the last time."""
+        for worker in workers:
+            self._ends.pop(worker, None)
             self.desk.tell(Joined(worker))
 
     def take(self, link: Link, message: Any) -> None:
@@ -356,6 +429,8 @@ class Apart:
                 self._answers.take(number, link.number, message)
             case Installed(entry):
                 self._answers.take(entry, link.number, message)
+            case Copied(number) | Kept(number):
+                self._answers.take(number, link.number, message)
             case WantContent(version):
                 self._give(link, version)
             case Severed() if self._stopping:
@@ -373,6 +448,9 @@ class Apart:
     def _give(self, link: Link, version: Version) -> None:
         if version == NOTHING_YET:
             link.mail.put(Content(version, self._beginning(self.routing.hosted(link.number))))
+        elif self._saved is not None:
+            self.desk.make_durable()  # what is committed is to be found where it is looked for
+            link.mail.put(FromDisk(version, tuple(self._installed)))
         else:
             self.lost(link.number, f"it has nothing of version {version}")
 
@@ -392,11 +470,25 @@ class Apart:
         if worker not in self._fleet.links and self._ends[worker] < TRIES:
             log.warning("worker %s has not started: %s; it is tried again", worker, why)
             return True
-        self.lost(worker, why)
+        if self._saved is not None and self._ends[worker] < TRIES:
+            self.lost(worker, why)
+            return True
+        self._give_up(worker, why)
         return False
 
     def lost(self, worker: int, why: str) -> None:
-        """A worker is gone. Nothing is kept elsewhere, so this ends the run."""
+        """A worker is gone. Where its state is saved another takes its place; else this ends the run."""
+        if self._stopping or self.desk.broken is not None:
+            return
+        if self._saved is None:
+            self._give_up(worker, why)
+        elif self._fleet.forget(worker):
+            log.warning("worker %s is lost (%s): another takes its place and restores what it had", worker, why)
+            self.desk.tell(Lost(worker))
+            self._answers.lose(worker)
+            self._launcher.kill(worker)
+
+    def _give_up(self, worker: int, why: str) -> None:
         if self._stopping or self.desk.broken is not None:
             return
         self.desk.fail(

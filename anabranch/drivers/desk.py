@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
 from anabranch.drivers.callers import Gate, StateLost, Stopped, Waiter
 from anabranch.drivers.interrupts import HoldBack
@@ -42,6 +42,14 @@ Watch = Callable[[float], None]
 PULSE = 0.1  # seconds between two looks at what cannot wake a waiting thread
 
 
+class Durable(Protocol):
+    """Whoever writes epochs to disk: `ticket` is the last that has anything to write."""
+
+    ticket: int
+
+    def wait(self, ticket: int) -> None: ...
+
+
 class Desk:
     """`post` sends a message to a worker; `progress` says how much of the epoch in flight is done."""
 
@@ -55,6 +63,8 @@ class Desk:
     ) -> None:
         self.coordinator, self.committed, self.gate = coordinator, committed, gate
         self._post, self._progress = post, progress
+        self.saver: Durable | None = None
+        self.writers: tuple[str, ...] = ()  # whose logs have what the holder of the state has written
         self.lock = threading.RLock()
         self.moved = threading.Condition(self.lock)
         self.numbers = itertools.count(1)
@@ -98,7 +108,21 @@ class Desk:
                 yield interrupts
                 wrote = writes
             finally:
-                self.tell(Release(number, wrote))
+                self.tell(Release(number, wrote, self.writers))
+                self.writers = ()
+            if wrote:
+                self.make_durable()
+
+    def make_durable(self) -> None:
+        """Wait, without the lock, until all that has been committed so far is on disk."""
+        saver = self.saver
+        if saver is None:
+            return
+        try:
+            saver.wait(saver.ticket)
+        except Exception as error:
+            self.fail(error)
+            raise Stopped(f"what was asked for could not be saved, and the app has ended: {error}") from error
 
     def close(self, patience: float, interrupts: HoldBack) -> None:
         """Answer what has been asked, with the lock; what takes longer than the patience is taken back."""

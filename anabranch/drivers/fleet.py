@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from time import monotonic
@@ -49,7 +49,7 @@ class Network:
 
 class Launcher(Protocol):
     """Starts workers somewhere: each connects to `address` and says who it is. `ended` hears of one that ends, and
-    says whether another may be started in its place.
+    says whether another may be started in its place; `kill` makes an end of one that does not answer.
 
     `host` is where the coordinator listens for them. With `carries` the launcher brings the program to them.
     """
@@ -60,6 +60,7 @@ class Launcher(Protocol):
     def launch(
         self, address: str, security: Security, ports: range | None, program: bytes, ended: Callable[[int, str], bool]
     ) -> None: ...
+    def kill(self, worker: int) -> None: ...
     def end(self, patience: float) -> None: ...
 
 
@@ -77,7 +78,7 @@ class Link:
 class Listener(Protocol):
     """Whom the fleet tells what happens; on threads of its own."""
 
-    def joined(self) -> None: ...
+    def joined(self, workers: Sequence[int]) -> None: ...
     def take(self, link: Link, message: Any) -> None: ...
     def lost(self, worker: int, why: str) -> None: ...
     def failed(self, error: BaseException) -> None: ...
@@ -100,6 +101,7 @@ class Fleet:
         self._setup, self._fingerprint, self._wire, self._listener = setup, fingerprint, wire, listener
         self.links: dict[int, Link] = {}
         self._arriving: set[int] = set()  # numbers that are taken, and have not joined yet
+        self._new: set[int] = set()  # that have joined since all were there last
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self.server = Server(security, {}, {"worker": self._hear}, host=host, ports=ports)
@@ -118,6 +120,16 @@ class Fleet:
         for worker in range(self.workers):
             self.post(worker, message)
 
+    def forget(self, worker: int) -> bool:
+        """A worker is gone, and another may come in its place; False if it was not here."""
+        with self._lock:
+            link = self.links.pop(worker, None)
+            self._new.discard(worker)
+        if link is not None:
+            link.mail.put(Goodbye())  # lets the thread end that writes to it
+            link.letters.close()
+        return link is not None
+
     def end(self) -> None:
         """Let all workers end; the server stays until they have."""
         with self._lock:
@@ -128,7 +140,7 @@ class Fleet:
 
     def _hear(self, stream: Stream) -> None:
         """From its hello to its end. Called by the server, on a thread for each."""
-        hello = GREETING.decode(stream.hello)
+        hello, link = GREETING.decode(stream.hello), None
         if not isinstance(hello, Hello) or not self._is_expected(hello.number):
             log.warning("a worker that was not expected was sent away: %s", show(hello))
             return
@@ -147,7 +159,7 @@ class Fleet:
             link = Link(hello.number, letters, hello.address)
             threading.Thread(target=self._send, args=(link,), name=f"anabranch-to-{link.number}", daemon=True).start()
             self._join(link)
-            while (data := letters.receive()) is not None:
+            while (data := letters.receive()) is not None and self.links.get(link.number) is link:
                 self._listener.take(link, self._wire.decode(data))
         except Broken as error:
             log.info("worker %s: %s", hello.number, error)
@@ -157,8 +169,12 @@ class Fleet:
         finally:
             with self._lock:
                 self._arriving.discard(hello.number)
-        if not self._ended.wait(GRACE):
+        if not self._ended.wait(GRACE) and self._is_here(link):
             self._listener.lost(hello.number, "its connection broke")
+
+    def _is_here(self, link: Link | None) -> bool:
+        """Is this still the worker of its number? One that never joined is."""
+        return link is None or self.links.get(link.number) is link
 
     def _is_expected(self, number: Any) -> bool:
         """Is there such a worker, and not yet here? From now on it is."""
@@ -173,12 +189,16 @@ class Fleet:
     def _join(self, link: Link) -> None:
         with self._lock:
             self.links[link.number] = link
+            self._new.add(link.number)
             if self._ended.is_set():
                 link.mail.put(Goodbye())
-            complete = self.complete
+            complete, new = self.complete, sorted(self._new)
+            if complete:
+                self._new.clear()
+                peers = Peers(tuple(self.links[w].address for w in range(self.workers)))
         if complete:
-            self.post_all(Peers(tuple(self.links[w].address for w in range(self.workers))))
-            self._listener.joined()
+            self.post_all(peers)
+            self._listener.joined(new)
 
     def _send(self, link: Link) -> None:
         """The thread that writes to a worker."""

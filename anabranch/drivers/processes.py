@@ -67,6 +67,13 @@ class Processes:
             except RuntimeError as error:
                 why = str(error)
 
+    def kill(self, worker: int) -> None:
+        with self._changed:
+            pid = self.pids.get(worker)
+        if pid is not None:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
     def end(self, patience: float) -> None:
         """Wait for their ends, and make an end of those that do not."""
         end = monotonic() + patience

@@ -14,10 +14,10 @@ import platform
 import threading
 import traceback
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgpack
 import pyarrow as pa
@@ -36,16 +36,21 @@ from anabranch.drivers.wire import (
     HOSTS,
     Broke,
     Content,
+    Copied,
+    Copy,
     Drop,
+    FromDisk,
     Goodbye,
     Hello,
     Install,
     Installed,
+    Keep,
     Peers,
     Ping,
     Ready,
     Report,
     Reported,
+    SavedAt,
     Setup,
     Severed,
     WantContent,
@@ -64,6 +69,9 @@ from anabranch.runtime.rows import Runner
 from anabranch.runtime.worker import Worker
 from anabranch.state.collected import part_of
 from anabranch.state.sizes import size_of
+
+if TYPE_CHECKING:
+    from anabranch.drivers.working import WorkerSaver
 
 log = logging.getLogger(__name__)
 
@@ -121,6 +129,7 @@ class Resident:
         except BaseException:
             self._server.stop()
             raise
+        self._saver: WorkerSaver | None = None
         self._peers: tuple[str, ...] = ()
         self._links: dict[int, _Link] = {}
         self._sent = self._sent_bytes = 0  # to peers
@@ -153,6 +162,9 @@ class Resident:
             self._changed.wait_for(lambda: not self._heard, max(0.0, end - monotonic()))
         for link in links:
             link.close()
+        if self._saver is not None:
+            with suppress(Exception):  # what was to be saved has been: nobody waits for the rest
+                self._saver.close()
         self._server.stop()
         self._driver.close()
         self._client.close()
@@ -167,7 +179,7 @@ class Resident:
             given = setup.program if packed is None else packed
             assert given is not None
             program, graph = unpack_program(given)
-            self._build(program, graph, Routing(setup.instance_of_bucket, setup.worker_of_instance))
+            self._build(program, graph, Routing(setup.instance_of_bucket, setup.worker_of_instance), setup.saved)
         except (Exception, SystemExit) as error:
             told = "".join(traceback.format_exception_only(error)).strip()
             self._driver.send(GREETING.encode(Ready("", told)))
@@ -176,7 +188,7 @@ class Resident:
         self._driver.send(GREETING.encode(Ready(fingerprint(graph))))
         return True
 
-    def _build(self, program: Program, graph: Graph, routing: Routing) -> None:
+    def _build(self, program: Program, graph: Graph, routing: Routing, saved: SavedAt | None) -> None:
         self._program, self._graph = program, graph
         self._wire = Wire(graph)
         self._memory = Memory(graph, None, routing)
@@ -186,6 +198,10 @@ class Resident:
         kernels = self._kernels.of_worker(self._cells)
         runner = Runner(graph, code, self._memory, dict(describe(type(program)).entries), kernels)
         machine = Worker(self.number, routing.workers, runner, None, Copies(graph, program, routing))
+        if saved is not None:
+            from anabranch.drivers.working import WorkerSaver
+
+            self._saver = WorkerSaver(saved, self.number, graph, program, self._memory)
         self._staging = Staging(graph, self._wire.values)
         self._kept = Kept(self._wire.values, runner.specs)
         self._host = Host(machine, self._post, self._tell_done, self._broke, self._load, self._with_rows)
@@ -205,7 +221,11 @@ class Resident:
         return self._staging.resolve(event)
 
     def _tell_done(self, message: Any) -> None:
-        self._tell(self._kept.strip(message) if isinstance(message, Finished) else message)
+        if isinstance(message, Finished):
+            message = self._kept.strip(message)
+            if self._saver is not None:
+                message = replace(message, writer=self._saver.epoch(message.version))
+        self._tell(message)
 
     # -- what comes in ------------------------------------------------------------------------------------------------
 
@@ -217,7 +237,13 @@ class Resident:
                 case Goodbye():
                     break
                 case Peers(addresses):
-                    self._peers = addresses
+                    self._meet(addresses)
+                case FromDisk():
+                    self._host.mail.put(Errand(partial(self._restore, message)))
+                case Copy():
+                    self._host.mail.put(Errand(partial(self._copy, message)))
+                case Keep():
+                    self._host.mail.put(Errand(partial(self._keep, message)))
                 case Ping():
                     self._tell(message)
                 case Report(number):
@@ -267,6 +293,42 @@ class Resident:
             content = {name: part_of(states[name], self._program, found) for name, found in parts}
             self._memory.put(instance, content, given.version)
         self._host.mail.put(Loaded(given.version))
+
+    def _restore(self, given: FromDisk) -> None:
+        """On the machine's thread: the same from the checkpoint location."""
+        waiting = self._host.worker.waiting
+        if waiting is None or waiting.committed != given.version:
+            return
+        assert self._saver is not None
+        self._saver.restore(given.version, self._kernels)
+        for entry in given.entries:
+            self._kernels.install(entry, self._kernels.prepare(entry))
+        self._host.mail.put(Loaded(given.version))
+
+    def _copy(self, order: Copy) -> None:
+        """On the machine's thread, while no epoch runs."""
+        assert self._saver is not None
+        try:
+            if not self._host.worker.rest(order.version, order.committed):
+                raise RuntimeError("the order came late")
+            self._tell(self._saver.copy(order))
+        except Exception as error:
+            log.exception("no slice could be copied for a snapshot")
+            told = "".join(traceback.format_exception_only(error)).strip()
+            self._tell(Copied(order.number, False, "", 0, told))
+
+    def _keep(self, order: Keep) -> None:
+        assert self._saver is not None
+        self._saver.keep(order, self._tell)
+
+    def _meet(self, addresses: tuple[str, ...]) -> None:
+        """Where the workers are now; one may have come in the place of another."""
+        moved = [w for w, (was, now) in enumerate(zip(self._peers, addresses, strict=False)) if was != now]
+        self._peers = addresses
+        with self._changed:
+            links = [self._links.pop(w) for w in moved if w in self._links]
+        for link in links:
+            link.close()
 
     def _install(self, order: Install) -> None:
         """On the machine's thread, while no epoch runs."""

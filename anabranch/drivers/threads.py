@@ -69,10 +69,14 @@ class Threads:
                 if desk.coordinator.idle and len(rows) <= desk.gate.inline_rows:
                     desk.refuse_closed()
                     request = Request(next(desk.numbers), entry, rows)
-                    return self._express(request, interrupts) or self._inline(request, interrupts)
-                return desk.submit(entry, rows, interrupts, watch)
+                    outcome = self._express(request, interrupts) or self._inline(request, interrupts)
+                else:
+                    outcome = desk.submit(entry, rows, interrupts, watch)
             finally:
                 desk.lock.release()
+            if desk.saver is not None:
+                desk.make_durable()
+            return outcome
 
     @contextmanager
     def hold(self, writes: bool = False) -> Iterator[HoldBack]:

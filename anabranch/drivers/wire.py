@@ -47,12 +47,23 @@ _SIZE = struct.Struct("<Q")
 
 
 @dataclass(frozen=True, slots=True)
+class SavedAt:
+    """The checkpoint location of a run, its generation there, and whether every epoch is logged."""
+
+    where: tuple[str, ...]
+    fence: str
+    generation: int
+    always: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Setup:
-    """What a worker is to be: its program (None if it has it already) and where everything lives."""
+    """What a worker is to be: its program (None if it has it already), where everything lives and is saved."""
 
     program: bytes | None
     instance_of_bucket: tuple[int, ...]
     worker_of_instance: tuple[int, ...]
+    saved: SavedAt | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +103,53 @@ class Content:
 
     version: Version
     parts: tuple[tuple[int, tuple[tuple[str, Any], ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FromDisk:
+    """Its content is in the checkpoint location; these entries have kernels that are in use."""
+
+    version: Version
+    entries: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Copy a slice of the state, as `committed` left it, for a snapshot; the first begins it."""
+
+    number: int  # of the question
+    snapshot: int
+    version: Version
+    committed: Version
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """There is more of it or not; `piece` is that of the log with which the effects after its beginning begin."""
+
+    number: int
+    more: bool
+    writer: str
+    piece: int
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """All is copied: put it on disk, and the log too. Or give it up."""
+
+    number: int
+    snapshot: int
+    wanted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The files of the snapshot: state, instance, file, rows, bytes, checksum."""
+
+    number: int
+    chunks: tuple[tuple[str, int, str, int, int, int], ...]
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +234,13 @@ class Goodbye:
 
 
 HOSTS = (
+    SavedAt,
     Setup,
+    FromDisk,
+    Copy,
+    Copied,
+    Keep,
+    Kept,
     Hello,
     Ready,
     Peers,

@@ -72,6 +72,7 @@ class Epoch:
         self.finished: set[int] = set()
         self.results: dict[int, Any] = {}
         self.boxes: list[Any] = []
+        self.writers: set[str] = set()
         self.collected: tuple[Outcome, ...] | None = None  # what a collector says of its requests
 
     def outcomes(self) -> tuple[Outcome, ...]:
@@ -100,24 +101,28 @@ class Coordinator:
         starts: Mapping[str, Start],
         apart: bool = False,
         split: Callable[[Placed], Sequence[Placed]] | None = None,
+        committed: Version = NOTHING_YET,
+        sequence: int = 0,
     ) -> None:
         """`apart` if each worker has an address space to itself: then all of them are still to join.
 
+        `committed` is what they start from, with the sequence number of the next row.
         `split` says which rows of a request in columns each worker gets; else each gets all, and takes its own.
         """
         self._split = split or (lambda placed: [placed] * workers)
         self.workers = frozenset(range(workers))
         self.apart = apart
         self.backlog, self.starts = backlog, starts
-        self.committed = NOTHING_YET
-        self.latest = NOTHING_YET  # the newest version that any worker was told of
-        self.sequence = 0  # of the next row
+        self.committed = committed
+        self.latest = committed  # the newest version that any worker was told of
+        self.sequence = sequence  # of the next row
         self.epoch: Epoch | None = None
         self.running = False  # else the epoch, if there is one, waits to be begun again
         self.lost: set[int] = set(self.workers) if apart else set()
         self.unsettled: set[int] = set()  # workers that have not yet said that they hold what is committed
         self.leader: int | None = None  # the worker that may be at a fused run, and so at the instances of all others
         self.held: int | None = None
+        self.spoiled = False  # has a worker been lost since it was given to them?
         self.reserved = NOTHING_YET  # the version of what the client that holds the state may write
 
     @property
@@ -133,8 +138,8 @@ class Coordinator:
             case Hold():
                 self.backlog.add(event)
                 return self._advance()
-            case Release(number, wrote):
-                return self._release(number, wrote)
+            case Release():
+                return self._release(event)
             case Finished() | FinishedFused():
                 return self._finished(event)
             case Failed(_, version):
@@ -145,6 +150,7 @@ class Coordinator:
                 return self._withdraw(number)
             case Lost(worker):
                 self.lost.add(worker)
+                self.spoiled = self.spoiled or self.held is not None
                 return self._abort(())
             case Joined(worker):
                 self.lost.discard(worker)
@@ -173,6 +179,7 @@ class Coordinator:
         version = self._new_version()
         self.running = True
         epoch.finished, epoch.results, epoch.boxes, epoch.collected = set(), {}, [], None
+        epoch.writers = set()
         if epoch.plan is None and self.apart:
             here = any(w.fused or isinstance(w.request.rows, AtWorkers) for w in epoch.waiting)
             collector = DRIVER if here else version.epoch % len(self.workers)
@@ -218,6 +225,8 @@ class Coordinator:
             return []
         epoch.finished.add(event.worker)
         epoch.boxes += event.boxes
+        if event.writer:
+            epoch.writers.add(event.writer)
         for sequence, result in event.results:
             if sequence in epoch.results:
                 raise IllegalTransition(f"row {sequence} of epoch {event.version} has two results")
@@ -233,7 +242,8 @@ class Coordinator:
         self.epoch, self.running, self.leader = None, False, None
         ran = _ran(epoch.placed, outcomes, self.committed)
         replies = [Reply(p.request.number, o) for p, o in zip(epoch.placed, outcomes, strict=True)]
-        return [Committed(self.committed, ran, epoch.plan.stages if epoch.plan else 1), *replies, *self._advance()]
+        committed = Committed(self.committed, ran, epoch.plan.stages if epoch.plan else 1, tuple(sorted(epoch.writers)))
+        return [committed, *replies, *self._advance()]
 
     # -- one request at once, without messages: for a host that has all machines in its hands and finds them idle ------
 
@@ -296,14 +306,17 @@ class Coordinator:
         self.epoch = None
         return [Withdrawn(number), *self._abort(())]
 
-    def _release(self, number: int, wrote: bool) -> Commands:
-        if self.held != number:
-            raise IllegalTransition(f"client {number} gives back what {self.held} holds")
+    def _release(self, given: Release) -> Commands:
+        if self.held != given.number:
+            raise IllegalTransition(f"client {given.number} gives back what {self.held} holds")
         self.held = None
-        if not wrote:
+        if self.spoiled:  # what was written is in part gone: nobody keeps it
+            self.spoiled = False
+            return self._abort(self.workers)
+        if not given.wrote:
             return self._advance()
         self.committed, self.latest = self.reserved, max(self.latest, self.reserved)
-        return [Committed(self.committed, (), 0), *self._advance()]
+        return [Committed(self.committed, (), 0, given.writers), *self._advance()]
 
     def validate(self) -> None:
         """What always holds."""

@@ -11,10 +11,12 @@ from typing import Any, Protocol
 
 from anabranch.graph.nodes import Graph
 from anabranch.lang import Program
+from anabranch.lang.distribution import Distribution
 from anabranch.lang.journal import Journal
 from anabranch.lang.marks import bind
 from anabranch.runtime.messages import NOTHING_YET, Version
 from anabranch.runtime.routing import Routing
+from anabranch.state.changes import Change, OwnCodec, rows_of, written
 from anabranch.state.parts import start
 
 
@@ -22,6 +24,7 @@ class Arena(Protocol):
     """The flat memory of an instance, which has a log of its own; see `anabranch.kernels.native.stores`."""
 
     logging: bool
+    stores: dict[str, Any]
 
     def mark(self) -> tuple[int, int]: ...
     def roll_back(self, mark: tuple[int, int]) -> None: ...
@@ -119,8 +122,39 @@ class Memory:
                 arena.logging = False
             self._open[i] = None
 
+    def changes(self, instances: Iterable[int], own: OwnCodec) -> list[Change]:
+        """What the open versions of these instances have written. All copies of replicated state are alike: that of
+        instance 0 says what has become of it.
+        """
+        found = []
+        for i in instances:
+            if self._open[i] is not None:
+                found += self._changes(i, own)
+        return found
+
+    def _changes(self, instance: int, own: OwnCodec) -> list[Change]:
+        journal, arena = self.journals[instance], self.arenas[instance]
+        parts = {
+            state.name: self.of_instance[instance][state.name]
+            for state in self.graph.states
+            if instance == 0 or state.distribution is not Distribution.REPLICATED
+        }
+        flat = {} if arena is None else {name: part for name, part in parts.items() if name in arena.stores}
+        found = []
+        if len(journal):
+            for name, keys in written(journal, parts).items():
+                rows = rows_of(self.graph.state(name), parts[name], keys, own)
+                found.append(Change(name, instance, keys is None, rows))
+        if flat:
+            from anabranch.kernels.native.saving import changed
+
+            arena_log: Any = arena
+            found += [Change(name, instance, False, rows) for name, rows in changed(arena_log, flat).items()]
+        return found
+
     def commit(self, version: Version) -> None:
         """All instances are in this address space and nobody works on them: what they hold now is this version."""
+        self._open = [None if opened is None else version for opened in self._open]
         self.settle(range(self.routing.instances), version, version)
         self._at = [version] * self.routing.instances
 

@@ -147,6 +147,7 @@ class Release:
 
     number: int
     wrote: bool
+    writers: tuple[str, ...] = ()  # whose logs have what was written
 
 
 # -- from hosts to the coordinator ------------------------------------------------------------------------------
@@ -283,13 +284,17 @@ class Apply:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """All stages are done, nothing failed. `results` by sequence number, or `boxes` of them."""
+    """All stages are done, nothing failed. `results` by sequence number, or `boxes` of them.
+
+    `writer` is whose log has what changed, once that is on disk; empty if nothing did, or nothing is logged.
+    """
 
     worker: int
     version: Version
     results: tuple[tuple[int, Any], ...]
     boxes: tuple[Any, ...] = ()
     entry: str = ""  # of the boxes
+    writer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,6 +362,7 @@ class Committed(NamedTuple):
     version: Version
     ran: tuple[Ran, ...]
     stages: int  # none if a client that held the state has written it by hand
+    writers: tuple[str, ...] = ()  # whose logs have what it changed
 
 
 @dataclass(frozen=True, slots=True)

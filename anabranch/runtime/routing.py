@@ -61,6 +61,8 @@ class Routing:
         return tuple(i for i, w in enumerate(self.worker_of_instance) if w == worker)
 
 
-def spread_evenly(workers: int) -> Routing:
-    """One instance per worker, equal numbers of buckets."""
-    return Routing(tuple(b * workers // BUCKETS for b in range(BUCKETS)), tuple(range(workers)))
+def spread_evenly(workers: int, instances: int | None = None) -> Routing:
+    """Equal numbers of buckets an instance and of instances a worker; without another number one for each worker."""
+    count = workers if instances is None else instances
+    of_bucket = tuple(b * count // BUCKETS for b in range(BUCKETS))
+    return Routing(of_bucket, tuple(i * workers // count for i in range(count)))

@@ -71,7 +71,9 @@ def written(journal: Journal, parts: Mapping[str, Any]) -> dict[str, Keys]:
     found: dict[str, Keys] = {}
     for undo, args in journal.steps():
         touched, key = _touched(undo, args)
-        name = names[id(touched)]
+        name = names.get(id(touched))
+        if name is None:  # of a state that is none of these
+            continue
         if key is _ALL:
             found[name] = None
             continue

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anabranch.drivers import apart
 from anabranch.drivers.callers import Gate
 from anabranch.drivers.fleet import Launcher, Network, Patience
+from anabranch.drivers.interrupts import HoldBack
 from anabranch.drivers.kernels import Kernels
 from anabranch.drivers.nursery import WORKER
 from anabranch.drivers.processes import Processes
+from anabranch.drivers.saving import Recovery, Saving
 from anabranch.drivers.shipping import fingerprint, pack_program
 from anabranch.drivers.timing import Cells
 from anabranch.drivers.wire import Wire
@@ -25,12 +27,15 @@ from anabranch.runtime.backlog import Backlog, Limits
 from anabranch.runtime.collecting import Copies
 from anabranch.runtime.coordinator import Coordinator
 from anabranch.runtime.memory import Memory
-from anabranch.runtime.messages import DRIVER, AtWorkers, Committed, Placed, Request
+from anabranch.runtime.messages import DRIVER, NOTHING_YET, AtWorkers, Committed, Placed, Request
 from anabranch.runtime.routing import spread_evenly
 from anabranch.runtime.rows import Runner
 from anabranch.runtime.worker import Worker
 from anabranch.state.collected import content
 from anabranch.state.parts import start
+
+if TYPE_CHECKING:
+    from anabranch.drivers.saved import SavedApart
 
 HOSTS = ("threads", "processes")
 
@@ -45,6 +50,14 @@ def launcher_of(hosts: str, workers: int) -> Launcher | None:
     if hosts not in HOSTS:
         raise ValueError(f"hosts is one of {', '.join(map(repr, HOSTS))}, got {hosts!r}")
     return None if hosts == "threads" else Processes(workers)
+
+
+def _saved(saving: Saving | None, graph: Graph, program: Program, workers: int) -> SavedApart | None:
+    if saving is None:
+        return None
+    from anabranch.drivers.saved import SavedApart
+
+    return SavedApart(saving, graph, program, workers)
 
 
 class Apart:
@@ -63,8 +76,10 @@ class Apart:
         launcher: Launcher,
         patience: Patience | None = None,
         network: Network | None = None,
+        saving: Saving | None = None,
     ) -> None:
-        routing = self.routing = spread_evenly(workers)
+        saved = self.saved = _saved(saving, graph, program, workers)
+        routing = self.routing = spread_evenly(workers) if saved is None else saved.routing
         self.program = pack_program(program, graph)
         nothing = Memory(graph, None, routing)
         kernels = Kernels(graph, program, nothing, ())
@@ -85,8 +100,14 @@ class Apart:
             dealt = shares(graph, request.entry, program, request.rows, placed.sequence, routing, instance_of)
             return [placed._replace(request=request._replace(rows=share)) for share in dealt]
 
-        self.coordinator = Coordinator(workers, backlog, runner.starts, apart=True, split=split)
-        beginning = start(graph, program, workers, routing.owner)
+        at = (NOTHING_YET, 0) if saved is None else (saved.version, saved.sequence)
+        coordinator = self.coordinator = Coordinator(workers, backlog, runner.starts, True, split, *at)
+        beginning = start(graph, program, routing.instances, routing.owner)
+
+        def commit(done: Committed) -> None:
+            if saved is not None:
+                saved.epoch(done.version, coordinator.sequence, done.writers)
+            committed(done)
 
         def given(instances: Sequence[int]) -> Any:
             return tuple(
@@ -102,12 +123,15 @@ class Apart:
             fingerprint(graph),
             given,
             launcher,
-            committed,
+            commit,
             gate,
             patience,
             network,
+            None if saved is None else saved.at,
         )
         driver = self.driver
+        if saved is not None:
+            saved.begin(driver)
 
         def install(entry: str, made: Any) -> None:
             if driver.install(entry):
@@ -115,6 +139,27 @@ class Apart:
 
         self.tiers = Tiers(kernels, tier, limits.fused_rows, install, driver.refuse_from_within)
         self.tiers.start()
+
+    @property
+    def recovery(self) -> Recovery | None:
+        return None if self.saved is None else self.saved.recovery
+
+    def checkpoint(self) -> int:
+        if self.saved is None:
+            raise TypeError("the app has no checkpoint location: start it with ab.run(..., checkpoint='folder')")
+        self.driver.desk.refuse_closed()
+        with HoldBack():
+            return self.saved.snapshots.take()
+
+    def stop(self) -> None:
+        """Answer what has been asked, save what is to be saved, end."""
+        if self.saved is not None:
+            self.saved.stop(not self.driver.closed)
+        try:
+            self.driver.stop()
+        finally:
+            if self.saved is not None:
+                self.saved.close()
 
     def work(self) -> tuple[list[float], list[Cells]]:
         """How many seconds each worker has worked, and what it has counted."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch.compiler import compile
 from anabranch.drivers.callers import Gate, Stopped
 from anabranch.drivers.fleet import Launcher, Network, Patience
+from anabranch.drivers.saving import Recovery, Saving, saving_of
 from anabranch.drivers.tls import Tls
 from anabranch.engines.embedded.apart import Apart, launcher_of
 from anabranch.engines.embedded.explain import Explanation, explain
@@ -36,14 +37,13 @@ from anabranch.lang.spec import EntrySpec, describe
 from anabranch.lang.types import NONE
 from anabranch.lang.values import coercer
 from anabranch.runtime.backlog import Limits
-from anabranch.runtime.messages import Committed, Results
-from anabranch.runtime.routing import spread_evenly
+from anabranch.runtime.messages import Committed, Results, Version
 
 if TYPE_CHECKING:
     from anabranch.drivers.served import Served
     from anabranch.drivers.tls import Tls
 
-NOT_YET = frozenset("scale fork branch merge checkpoint feeds advance wait".split())
+NOT_YET = frozenset("scale fork branch merge feeds advance wait".split())
 
 
 def run(
@@ -57,6 +57,12 @@ def run(
     hosts: str = "threads",
     tls: Tls | None = None,
     ports: range | None = None,
+    durability: str = "epoch",
+    snapshot_mode: str = "background",
+    snapshot_every: float = 60.0,
+    snapshot_bytes: int = 1 << 30,
+    fence: str = "create",
+    to_version: int | None = None,
 ) -> App:
     """Run a program on the embedded engine.
 
@@ -74,8 +80,6 @@ def run(
     ...     app.recommend(2)
     Vector({10: 2.0, 11: 1.0})
     """
-    if checkpoint is not None:
-        raise NotImplementedError("checkpoint= is reserved: not yet available; leave it out, state lives in memory")
     if not isinstance(program, Program):
         shown = f": write ab.run({program.__name__}())" if isinstance(program, type) else ""
         raise TypeError(f"ab.run takes an object of a program class, got {program!r}{shown}")
@@ -84,12 +88,16 @@ def run(
     if tier not in TIERS:
         raise ValueError(f"tier is one of {', '.join(map(repr, TIERS))}, got {tier!r}")
     workers = workers or os.cpu_count() or 1
+    saving = None
+    if checkpoint is not None:
+        saving = saving_of(checkpoint, durability, snapshot_mode, snapshot_every, snapshot_bytes, fence, to_version)
     if on is not None:
         from anabranch.engines.spark.app import run_on
 
-        return run_on(on, program, workers, history, tier, Network(tls, ports))
+        return run_on(on, program, workers, history, tier, Network(tls, ports), saving)
     network = Network(tls, ports)
-    return App(program, workers, history, tier=tier, hosts=launcher_of(hosts, workers), network=network)
+    launcher = launcher_of(hosts, workers)
+    return App(program, workers, history, tier=tier, hosts=launcher, network=network, saving=saving)
 
 
 class App:
@@ -112,14 +120,17 @@ class App:
         patience: Patience | None = None,
         frames: Callable[[App], Any] | None = None,
         network: Network | None = None,
+        saving: Saving | None = None,
     ) -> None:
         self._graph = graph or compile(type(program))
-        self._recorder = Recorder(self._graph, spread_evenly(workers), history)
         self._meter = Meter(workers)
-        build = Here if hosts is None else partial(Apart, launcher=hosts, patience=patience, network=network)
+        build: Any = partial(Here, saving=saving)
+        if hosts is not None:
+            build = partial(Apart, launcher=hosts, patience=patience, network=network, saving=saving)
         self._engine = build(
             program, self._graph, workers, limits or Limits(), gate, tier, self._meter, self._committed
         )
+        self._recorder = Recorder(self._graph, self._engine.routing, history)
         specs = describe(type(program)).entries
         self.entries: Mapping[str, AppEntry] = MappingProxyType(
             {e.name: AppEntry(self, specs[e.name]) for e in self._graph.entries}
@@ -159,12 +170,13 @@ class App:
     @property
     def version(self) -> int:
         """The number of the last epoch."""
-        return self._engine.coordinator.committed.epoch
+        committed: Version = self._engine.coordinator.committed
+        return committed.epoch
 
     def stop(self) -> None:
         """Answer what has been asked, then end; may be called again. State can no longer be read."""
         try:
-            self._engine.driver.stop()
+            self._engine.stop()
         finally:  # clients get the answers first
             for served in self._served:
                 served.stop()
@@ -183,6 +195,17 @@ class App:
         served = Served(self, self._graph, specs, host, port, security_of(token, tls))
         self._served.append(served)
         return served
+
+    def checkpoint(self) -> int:
+        """Make a snapshot now; gives the version that it holds, once that is on disk."""
+        found: int = self._engine.checkpoint()
+        return found
+
+    @property
+    def recovery(self) -> Recovery | None:
+        """What was restored when the app started, if anything was."""
+        found: Recovery | None = self._engine.recovery
+        return found
 
     def history(self) -> History:
         """The requests in the order in which they took effect."""

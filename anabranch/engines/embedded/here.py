@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from anabranch.drivers.callers import Gate
+from anabranch.drivers.interrupts import HoldBack
 from anabranch.drivers.kernels import Kernels
+from anabranch.drivers.saving import Recovery, Saving
 from anabranch.drivers.threads import Threads
 from anabranch.drivers.timing import Cells
 from anabranch.engines.embedded.metrics import Meter
@@ -19,7 +21,7 @@ from anabranch.lang.spec import describe
 from anabranch.runtime.backlog import Backlog, Limits
 from anabranch.runtime.coordinator import Coordinator
 from anabranch.runtime.memory import Memory
-from anabranch.runtime.messages import Committed
+from anabranch.runtime.messages import NOTHING_YET, Committed
 from anabranch.runtime.routing import spread_evenly
 from anabranch.runtime.rows import Runner
 from anabranch.runtime.worker import Worker
@@ -39,9 +41,19 @@ class Here:
         tier: str,
         meter: Meter,
         committed: Callable[[Committed], None],
+        saving: Saving | None = None,
     ) -> None:
-        memory = self.memory = Memory(graph, program, spread_evenly(workers))
+        saved = None
+        if saving is not None:
+            from anabranch.drivers.saved import SavedHere
+
+            saved = SavedHere(saving, graph, program, workers)
+        self.saved, self.routing = saved, spread_evenly(workers) if saved is None else saved.routing
+        found = saved is not None and saved.found is not None
+        memory = self.memory = Memory(graph, None if found else program, self.routing)
         kernels = Kernels(graph, program, memory)
+        if saved is not None:
+            saved.restore(memory, None if tier == "python" else kernels)
         code, specs = PythonCode(graph, program), dict(describe(type(program)).entries)
         runners = [
             Runner(graph, meter.timed(code, w), memory, specs, kernels.of_worker(meter.cells(w)))
@@ -49,9 +61,12 @@ class Here:
         ]
         machines = [Worker(w, workers, runner) for w, runner in enumerate(runners)]
         backlog = Backlog(graph, limits, kernels.runs_whole, kernels.runs_in_columns)
-        self.coordinator = Coordinator(workers, backlog, runners[0].starts)
+        at = (NOTHING_YET, 0) if saved is None else (saved.version, saved.sequence)
+        coordinator = self.coordinator = Coordinator(workers, backlog, runners[0].starts, False, None, *at)
 
         def commit(done: Committed) -> None:
+            if saved is not None:
+                saved.epoch(done.version, coordinator.sequence)
             memory.commit(done.version)
             committed(done)
 
@@ -63,8 +78,31 @@ class Here:
                 kernels.install(entry, made)
 
         driver = self.driver
+        if saved is not None:
+            saved.begin(driver.desk, driver.hold)
         self.tiers = Tiers(kernels, tier, limits.fused_rows, install, driver.refuse_from_within)
         self.tiers.start()
+
+    def stop(self) -> None:
+        """Answer what has been asked, save what is to be saved, end."""
+        if self.saved is not None:
+            self.saved.stop(not self.driver.closed)
+        try:
+            self.driver.stop()
+        finally:
+            if self.saved is not None:
+                self.saved.close()
+
+    @property
+    def recovery(self) -> Recovery | None:
+        return None if self.saved is None else self.saved.recovery
+
+    def checkpoint(self) -> int:
+        if self.saved is None:
+            raise TypeError("the app has no checkpoint location: start it with ab.run(..., checkpoint='folder')")
+        self.driver.desk.refuse_closed()
+        with HoldBack():
+            return self.saved.snapshots.take()
 
     def work(self) -> tuple[list[float], list[Cells]]:
         """How many seconds each worker has worked, and what they have counted that the meter has not."""

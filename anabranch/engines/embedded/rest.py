@@ -26,7 +26,7 @@ class Rest(Protocol):
 
 
 class RestHere:
-    """Law: a change is one epoch, or leaves no trace."""
+    """Law: a change is one epoch, committed when the state is given back, or leaves no trace."""
 
     def __init__(self, memory: Memory, driver: Threads, size: Callable[[Any], int]) -> None:
         self._memory, self._driver, self._size = memory, driver, size
@@ -48,7 +48,6 @@ class RestHere:
             except BaseException:
                 memory.settle(instances, NOTHING_YET, LOADING)
                 raise
-            memory.settle(instances, LOADING, LOADING)
 
     def sizes(self) -> dict[str, int]:
         with self._driver.hold():

@@ -7,6 +7,7 @@ from time import monotonic, sleep
 from typing import Any
 
 from anabranch.drivers.fleet import Network
+from anabranch.drivers.saving import Saving
 from anabranch.engines.embedded.apart import Apart
 from anabranch.engines.embedded.app import App
 from anabranch.engines.spark.feeding import Target
@@ -20,12 +21,20 @@ from anabranch.runtime.messages import AtWorkers
 PULSE = 0.05  # seconds
 
 
-def run_on(on: object, program: Program, workers: int, history: bool, tier: str, network: Network) -> App:
+def run_on(
+    on: object,
+    program: Program,
+    workers: int,
+    history: bool,
+    tier: str,
+    network: Network,
+    saving: Saving | None = None,
+) -> App:
     session = session_of(on, workers)
     context = session.sparkContext
     use_this_python(context)
     hosts = SparkTasks(context, workers)
-    return App(program, workers, history, tier=tier, hosts=hosts, frames=frames_of, network=network)
+    return App(program, workers, history, tier=tier, hosts=hosts, frames=frames_of, network=network, saving=saving)
 
 
 def frames_of(app: App) -> Frames:

@@ -64,6 +64,9 @@ class SparkTasks:
             sleep(wait)
             wait *= 2
 
+    def kill(self, worker: int) -> None:
+        self._context.cancelJobGroup(f"{self._group}-{worker}")
+
     def end(self, patience: float) -> None:
         self._ending = True
         end = monotonic() + patience

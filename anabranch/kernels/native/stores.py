@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Iterable
 from ctypes import memmove
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -33,6 +34,14 @@ MANY, LARGE = 256, 1 << 20  # entries and bytes that are worth having back
 
 def zeros(words: int) -> Words:
     return np.zeros(words, dtype=np.int64)
+
+
+class Place:
+    """The number of the entry before which a walk stands. It is kept right when a store is made compact: that changes
+    no order."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
 
 
 class Store:
@@ -57,9 +66,13 @@ class Store:
         self._set(m.TEXTS, texts(shape.key))
         self._set(m.KEY, len(kinds(shape.key)))
         self._pieces, self._roots = pieces(shape)
+        self.pieces_of_key = len(_collect(shape.key, 8))
         self._lined = shape.axis is not None
         self._stack = zeros(FRAME // 8 * (len(self._pieces) + 1))
         self._counted = 0  # bytes of the heap when it was last looked through
+        self._places: WeakSet[Place] = WeakSet()
+        self.saved: Any = None  # what `saving` knows of its columns
+        self.arena: Arena | None = None
         self.reserve(entries)
 
     def get(self, at: int) -> int:
@@ -185,19 +198,36 @@ class Store:
         """What it takes to find all that entries refer to."""
         return self._pieces.ctypes.data, self._roots, int(self._lined), self._stack.ctypes.data
 
+    def place(self, number: int) -> Place:
+        place = Place(number)
+        self._places.add(place)
+        return place
+
     def compact(self) -> None:
         """Only what is present, one after the other. For when no log names entries."""
+        for place in self._places:
+            here = self.words[: min(place.number, self.used)]
+            place.number = int(np.count_nonzero(here[:, 3] if self._lined else here[:, 0] < 0))
         fresh = Store(self.shape, max(FIRST_ENTRIES, self.live))
         heap = self._live_bytes()
         if heap:
             fresh.grow_heap(heap)
         move_entries(self.address, fresh.address, *self._layout())
+        self._become(fresh)
+        rebuild_index(self.address)
+
+    def empty(self) -> None:
+        """Nothing is present any more. For when no log names entries."""
+        for place in self._places:
+            place.number = 0
+        self._become(Store(self.shape))
+
+    def _become(self, fresh: Store) -> None:
         self.hdr[:] = fresh.hdr
         self._pages, self.words, self.memory = fresh._pages, fresh.words, fresh.memory
         self._slots, self._indexed = fresh._slots, fresh._indexed
         self._heap, self._heap_bytes = fresh._heap, fresh._heap_bytes
         self._counted = self._heap_bytes
-        rebuild_index(self.address)
 
 
 class Arena:
@@ -216,6 +246,7 @@ class Arena:
 
     def add(self, store: Any) -> None:
         self.stores[store.shape.name] = store
+        store.arena = self
         self._view[m.STORES // 8 + store.shape.number] = store.address
 
     # -- the log ------------------------------------------------------------------------------------------------------
@@ -250,6 +281,13 @@ class Arena:
 
     def mark(self) -> tuple[int, int]:
         return len(self._sealed), self._at()
+
+    def written(self) -> list[tuple[int, int]]:
+        """Where the parts of the log begin and end, the newest first."""
+        found = [(self._start, self._view[m.LOG_AT // 8])]
+        for log, at in reversed(self._sealed):
+            found.append((log.ctypes.data, log.ctypes.data + 8 * at))
+        return found
 
     def roll_back(self, mark: tuple[int, int]) -> None:
         parts, at = mark

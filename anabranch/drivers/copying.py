@@ -1,0 +1,58 @@
+"""What a snapshot copies from memory, slice by slice, and writes to files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from anabranch.graph.nodes import Graph
+from anabranch.lang.distribution import Distribution
+from anabranch.runtime.memory import Memory
+from anabranch.state.changes import OwnCodec, slices
+from anabranch.state.checkpoint.snapshots import Chunk, SnapshotWriter
+
+SLICE = 2_000  # rows of plain state between two epochs
+FLAT_SLICE = 1 << 18  # entries of flat memory
+
+
+class Copying:
+    """One snapshot of these instances. `copy` is called between epochs, `write` at any time, on one thread."""
+
+    def __init__(self, graph: Graph, memory: Memory, own: OwnCodec, instances: Sequence[int]) -> None:
+        self._graph, self._memory, self._own, self._instances = graph, memory, own, instances
+        self._slices = self._walk()
+        self._waiting: list[tuple[str, int, Any]] = []
+
+    def copy(self) -> bool:
+        """A slice more; False if that was all."""
+        found = next(self._slices, None)
+        if found is not None:
+            self._waiting.append(found)
+        return found is not None
+
+    def write(self, writer: SnapshotWriter) -> None:
+        """To files, what was copied so far."""
+        while self._waiting:
+            writer.add(*self._waiting.pop(0))
+
+    def _walk(self) -> Iterator[tuple[str, int, Any]]:
+        """All copies of replicated state are alike: that of instance 0 is taken."""
+        for state in self._graph.states:
+            for instance in self._instances:
+                if state.distribution is Distribution.REPLICATED and instance:
+                    continue
+                part = self._memory.of_instance[instance][state.name]
+                walk = _flat_slices(part) if hasattr(part, "store") else slices(state, part, self._own, SLICE)
+                for rows in walk:
+                    yield state.name, instance, rows
+
+
+def _flat_slices(part: Any) -> Iterator[Any]:
+    from anabranch.kernels.native.saving import Slices
+
+    walk = Slices(part)
+    while (rows := walk.take(FLAT_SLICE)) is not None:
+        yield rows
+
+
+__all__ = ["Chunk", "Copying", "SnapshotWriter"]

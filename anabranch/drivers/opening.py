@@ -1,0 +1,114 @@
+"""Open a checkpoint location: claim it, see what is there, and put it into memory.
+
+Laws: whoever opens a location has the newest generation of it, and what is older can acknowledge nothing more; what is
+restored is the state after the last epoch that was acknowledged, or after the one that was in flight besides; no user
+code of an epoch runs. Anything that cannot be restored as it was is refused before anything is written.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from anabranch.drivers.saver import COORDINATOR, described
+from anabranch.drivers.saving import Saving
+from anabranch.graph.nodes import Graph
+from anabranch.lang.distribution import Distribution
+from anabranch.lang.errors import ProgramError
+from anabranch.lang.marks import is_builtin
+from anabranch.runtime.messages import NOTHING_YET, Version
+from anabranch.runtime.routing import Routing, spread_evenly
+from anabranch.state.checkpoint.generations import Base, Generation, claim
+from anabranch.state.checkpoint.location import Location, open_location
+from anabranch.state.checkpoint.recovery import Found, find
+
+log = logging.getLogger(__name__)
+
+LARGE = 50_000  # rows of a state from which on it is restored into flat memory at once
+
+
+@dataclass
+class Opened:
+    """A location that is this run's."""
+
+    location: Location
+    generation: Generation
+    found: Found | None
+    routing: Routing
+    version: Version = NOTHING_YET
+    sequence: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def moved(self) -> bool:
+        """Are keys with other instances than when they were saved?"""
+        return self.found is None or self.found.snapshot.instance_of_bucket != self.routing.instance_of_bucket
+
+    def must_save(self, graph: Graph) -> bool:
+        """Does what was found not say all that this run starts from? Then a snapshot comes before its first epoch."""
+        return self.moved or self.found is None or set(self.found.snapshot.states) != {s.name for s in graph.states}
+
+    def base(self, manifest: str | None) -> Base:
+        """From where this generation goes on: the snapshot it has just made, or what was found."""
+        if manifest is None and self.found is not None:
+            return self.found.base((COORDINATOR,))
+        return Base(manifest, (), self.version.epoch, self.version.attempt, self.sequence, (COORDINATOR,))
+
+
+def open_checkpoint(saving: Saving, graph: Graph, workers: int) -> Opened:
+    location = open_location(saving.where, saving.fence)
+    found = find(location, to_version=saving.to_version)
+    if found is not None:
+        _compare(graph, found, location)
+    info = {"program": graph.name, "host": socket.gethostname(), "pid": os.getpid(), "time": _now()}
+    generation = Generation(location, claim(location, info))
+    # Again: whatever was acknowledged before the claim is there now, and what comes later is not acknowledged.
+    found = find(location, to_version=saving.to_version)
+    if found is None:
+        return Opened(location, generation, None, spread_evenly(workers))
+    routing = _routing(graph, found, workers)
+    return Opened(
+        location, generation, found, routing, Version(found.version, found.attempt), found.sequence, [*found.notes]
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _compare(graph: Graph, found: Found, location: Location) -> None:
+    """A state that is gone or is another one cannot be restored, and is not thrown away silently."""
+    saved, current = found.snapshot.states, described(graph)
+    gone = [name for name in saved if name not in current]
+    if gone:
+        named = ", ".join(gone)
+        raise ProgramError(
+            f"{location.name} holds {named}, and {graph.name} has no such state: was it renamed or removed? "
+            f"write `anabranch migrate {location.name} --rename {gone[0]}=NEW`, or `--drop {gone[0]}` to give it up"
+        )
+    for name, was in saved.items():
+        now = current[name]
+        for what in ("distribution", "type", "schema"):
+            if getattr(was, what) != getattr(now, what):
+                raise ProgramError(
+                    f"{name} is {now.distribution}[{now.type}] in {graph.name}, and {location.name} holds "
+                    f"{was.distribution}[{was.type}] of it: give the new one another name, or give up what is "
+                    f"saved with `anabranch migrate {location.name} --drop {name}`"
+                )
+
+
+def _routing(graph: Graph, found: Found, workers: int) -> Routing:
+    """Instances of partial state stay what they are; there are more of them where there are more workers."""
+    saved = found.snapshot.instances
+    partial = any(state.distribution is Distribution.PARTIAL for state in graph.states)
+    instances = max(saved, workers) if partial else workers
+    own = [s.name for s in graph.states if s.distribution is Distribution.PARTITIONED and not is_builtin(s.cls)]
+    if own and instances != saved:
+        raise ProgramError(
+            f"{own[0]} is partitioned, of a type of your own, and was saved by {saved} workers: only its own code "
+            f"knows its entries, so they cannot be spread over {workers}; start with workers={saved}"
+        )
+    return spread_evenly(workers, instances)

@@ -1,0 +1,173 @@
+"""Put what a checkpoint location holds into memory: a snapshot, then the effects of the epochs since.
+
+Laws: what is restored is what was saved, whatever the numbers of instances and workers then and now; an entry is with
+the instance that owns it now; no user code runs, but the merge of partial states that have more instances than before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from anabranch.drivers.kernels import Kernels
+from anabranch.graph.nodes import Graph, State
+from anabranch.lang import DenseMatrix, DenseVector, Program, Table
+from anabranch.lang.distribution import Distribution
+from anabranch.lang.keys import bucket
+from anabranch.lang.marks import copy_state, is_builtin
+from anabranch.lang.merges import mean
+from anabranch.runtime.memory import Memory
+from anabranch.runtime.messages import Version
+from anabranch.state.changes import OwnCodec, apply_rows, rows_of
+from anabranch.state.checkpoint.recovery import Found
+from anabranch.state.checkpoint.snapshots import read_chunk
+from anabranch.state.found import blank
+from anabranch.state.parts import entry_keys, place_of, start
+
+LARGE = 50_000  # rows of a state from which on it is restored into flat memory at once
+
+
+def restore(
+    found: Found,
+    version: Version,
+    graph: Graph,
+    program: Program,
+    memory: Memory,
+    own: OwnCodec,
+    kernels: Kernels | None,
+    hosted: Sequence[int],
+) -> tuple[int, int]:
+    """Let memory hold what was saved of these instances. With kernels large states go into flat memory at once.
+
+    Gives how many rows the snapshot had, and of how many epochs the effects came after it.
+    """
+    restoring = _Restoring(found, version, graph, program, memory, own, hosted)
+    restoring.make_parts()
+    if kernels is not None:
+        restoring.lay_out(kernels)
+    for chunk in found.snapshot.chunks:
+        if restoring.concerns(chunk.state, chunk.instance):
+            for rows in read_chunk(found.location, chunk):
+                restoring.apply(chunk.state, chunk.instance, rows, False, fresh=True)
+    epochs = 0
+    for frame in found.frames():
+        epochs += 1
+        for change in frame.changes:
+            if restoring.concerns(change.state, change.instance):
+                restoring.apply(change.state, change.instance, change.rows, change.whole)
+    restoring.complete()
+    return sum([chunk.rows for chunk in found.snapshot.chunks]), epochs
+
+
+class _Restoring:
+    def __init__(
+        self,
+        found: Found,
+        version: Version,
+        graph: Graph,
+        program: Program,
+        memory: Memory,
+        own: OwnCodec,
+        hosted: Sequence[int],
+    ) -> None:
+        self._found, self._version, self._graph, self._program = found, version, graph, program
+        self._memory, self._own = memory, own
+        self._routing = memory.routing
+        self._moved = found.snapshot.instance_of_bucket != self._routing.instance_of_bucket
+        self._saved = [s for s in graph.states if s.name in found.snapshot.states]
+        self._flat: set[str] = set()
+        self._hosted = hosted
+        # What all instances mean together, which new ones start from, takes all of them.
+        merges = [program.__anabranch_merges__[s.name] for s in self._saved if s.distribution is Distribution.PARTIAL]
+        grown = found.snapshot.instances < self._routing.instances
+        self._instances: Sequence[int] = range(self._routing.instances) if grown and mean in merges else hosted
+
+    def make_parts(self) -> None:
+        """What is saved starts with nothing in it, what is new as the program says."""
+        parts = start(self._graph, self._program, self._routing.instances, self._routing.owner)
+        for state in self._saved:
+            held = self._program.__anabranch_states__[state.name]
+            parts[state.name] = [blank(held) for _ in range(self._routing.instances)]
+        for i in self._instances:
+            self._memory.put(i, {name: of[i] for name, of in parts.items()}, self._version)
+
+    def lay_out(self, kernels: Kernels) -> None:
+        rows: dict[str, int] = {}
+        for chunk in self._found.snapshot.chunks:
+            rows[chunk.state] = rows.get(chunk.state, 0) + chunk.rows
+        large = [s.name for s in self._saved if rows.get(s.name, 0) >= LARGE and is_builtin(s.cls)]
+        if large and set(self._instances) == set(self._hosted):
+            self._flat = {name for name in large if kernels.code.shapes[name].fits}
+            kernels.lay_out(sorted(self._flat))
+
+    def concerns(self, name: str, instance: int) -> bool:
+        """May rows that an instance had be with one that is here?"""
+        distribution = self._graph.state(name).distribution
+        if distribution is Distribution.REPLICATED or (distribution is Distribution.PARTITIONED and self._moved):
+            return True
+        return instance in self._instances
+
+    def apply(self, name: str, instance: int, rows: pa.RecordBatch, whole: bool, fresh: bool = False) -> None:
+        state = self._graph.state(name)
+        moved = self._moved and state.distribution is Distribution.PARTITIONED and is_builtin(state.cls)
+        if state.distribution is Distribution.REPLICATED:
+            for i in self._instances:
+                self._fill(state, i, rows, whole, fresh)
+        elif not moved:
+            self._fill(state, instance, rows, whole, fresh)
+        else:
+            if whole:
+                self._clear(state, instance)
+            for i, own in self._placed(state, instance, rows):
+                self._fill(state, i, own, False, fresh)
+
+    def _placed(self, state: State, instance: int, rows: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Rows with the instances that have them now."""
+        from anabranch.kernels.native.restoring import owners
+
+        now = owners(state, rows, self._routing.instance_of_bucket)
+        was = owners(state, rows, self._found.snapshot.instance_of_bucket)
+        for i in self._instances:
+            own = np.flatnonzero((now == i) & (was == instance))  # a dense part also has places of others
+            if len(own):
+                yield i, rows.take(pa.array(own))
+
+    def _clear(self, state: State, instance: int) -> None:
+        """Take away what an instance had before keys moved."""
+        of_bucket = self._found.snapshot.instance_of_bucket
+        for i in self._instances:
+            part = self._memory.of_instance[i][state.name]
+            if isinstance(part, DenseVector | DenseMatrix):
+                return
+            for key in list(entry_keys(part)):
+                if of_bucket[bucket(place_of(state, key))] == instance:
+                    if isinstance(part, Table):
+                        del part[key]
+                    else:
+                        part[key] = 0.0
+
+    def _fill(self, state: State, instance: int, rows: pa.RecordBatch, whole: bool, fresh: bool) -> None:
+        part = self._memory.of_instance[instance][state.name]
+        if state.name in self._flat:
+            from anabranch.kernels.native.restoring import fill
+
+            fill(part, rows, whole, distinct=fresh)
+        else:
+            apply_rows(state, part, rows, whole, self._own)
+
+    def complete(self) -> None:
+        """Instances that were not there before start as the others mean together, or from the template."""
+        saved, of = self._found.snapshot.instances, self._memory.of_instance
+        for state in self._saved:
+            if state.distribution is not Distribution.PARTIAL:
+                continue
+            merge = self._program.__anabranch_merges__[state.name]
+            template = self._program.__anabranch_templates__[state.name]
+            for i in self._instances:
+                if i >= saved:
+                    before = [of[j][state.name] for j in range(saved)] if merge is mean else []
+                    new = mean([copy_state(p) for p in before]) if before else copy_state(template)
+                    self._fill(state, i, rows_of(state, new, None, self._own), True, False)
+        self._memory.forget([i for i in self._instances if i not in self._hosted])

@@ -1,0 +1,149 @@
+"""A run that is saved, from opening the location to closing it: with all state in this process, or at its workers."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from anabranch.drivers.apart import Apart
+from anabranch.drivers.copying import Chunk
+from anabranch.drivers.desk import Desk
+from anabranch.drivers.kernels import Kernels
+from anabranch.drivers.opening import open_checkpoint
+from anabranch.drivers.owns import Owns
+from anabranch.drivers.restoring import restore
+from anabranch.drivers.saver import Saver
+from anabranch.drivers.saving import Recovery, Saving
+from anabranch.drivers.shipping import fingerprint
+from anabranch.drivers.snapshots import Here, Hold, Snapshots, Source
+from anabranch.drivers.wire import SavedAt
+from anabranch.graph.nodes import Graph
+from anabranch.lang import Program
+from anabranch.runtime.memory import Memory
+from anabranch.runtime.messages import Version
+
+log = logging.getLogger(__name__)
+
+
+class Saved:
+    """What all of them have in common."""
+
+    def __init__(self, saving: Saving, graph: Graph, program: Program, workers: int) -> None:
+        self._saving, self._graph, self._program = saving, graph, program
+        self._start = perf_counter()
+        self._opened = opened = open_checkpoint(saving, graph, workers)
+        self.found = opened.found
+        self.routing, self.version, self.sequence = opened.routing, opened.version, opened.sequence
+        self.recovery: Recovery | None = None
+        self.saver = Saver(saving, opened.location, opened.generation, graph)
+
+    def _restored(self) -> None:
+        opened, found = self._opened, self.found
+        if found is not None:
+            rows = sum([chunk.rows for chunk in found.snapshot.chunks])
+            epochs = sum([len(span.commits) for span in found.spans])
+            spent, instances = perf_counter() - self._start, found.snapshot.instances
+            where, version = opened.location.name, opened.version.epoch
+            self.recovery = Recovery(where, version, rows, epochs, instances, spent, tuple(opened.notes))
+            log.info("%s", self.recovery)
+
+    def _begin(self, desk: Desk, hold: Hold, source: Source) -> None:
+        opened, coordinator, graph = self._opened, desk.coordinator, self._graph
+
+        def now() -> tuple[Version, int]:
+            return coordinator.committed, coordinator.sequence
+
+        desk.saver = self.saver
+        self.snapshots = Snapshots(self.saver, source, self.routing, graph.name, fingerprint(graph), hold, now)
+        made = self.snapshots.first() if opened.must_save(graph) else None
+        opened.generation.begin(opened.base(made))
+        self.saver.changed = opened.version.epoch
+        self.snapshots.start(self.saver.changed if self.found is None or made else self.found.snapshot.version)
+
+    def stop(self, in_peace: bool) -> None:
+        """The last snapshot, if there is to be one: an end in peace loses nothing."""
+        self.snapshots.stop(in_peace)
+
+    def close(self) -> None:
+        self.saver.log.close()
+
+
+class SavedHere(Saved):
+    """All state is in this process."""
+
+    def __init__(self, saving: Saving, graph: Graph, program: Program, workers: int) -> None:
+        super().__init__(saving, graph, program, workers)
+        self._own = Owns(graph)
+
+    def restore(self, memory: Memory, kernels: Kernels | None) -> None:
+        self._memory = memory
+        if self.found is not None:
+            hosted = range(self.routing.instances)
+            restore(self.found, self.version, self._graph, self._program, memory, self._own, kernels, hosted)
+        self._restored()
+
+    def begin(self, desk: Desk, hold: Hold) -> None:
+        """From now on epochs are logged."""
+        self._begin(desk, hold, Here(self.saver, self._memory, self._own))
+
+    def epoch(self, version: Version, sequence: int) -> None:
+        """Before it is committed."""
+        memory = self._memory
+        changes = memory.changes(range(memory.routing.instances), self._own) if self.saver.logging else []
+        self.saver.commit(version, sequence, changes)
+
+
+class SavedApart(Saved):
+    """Each worker saves its own."""
+
+    @property
+    def at(self) -> SavedAt:
+        where = self._saving.where
+        paths = tuple([_absolute(path) for path in (where if isinstance(where, list | tuple) else [where])])
+        return SavedAt(paths, self._saving.fence, self._opened.generation.number, self.saver.always)
+
+    def begin(self, driver: Apart) -> None:
+        """All workers have their state: from now on epochs are logged."""
+        self._restored()
+        self._begin(driver.desk, driver.hold, _AtWorkers(driver))
+
+    def epoch(self, version: Version, sequence: int, writers: Sequence[str]) -> None:
+        self.saver.commit(version, sequence, (), writers)
+
+
+def _absolute(path: Any) -> str:
+    named: str = os.fspath(path)
+    return named if "://" in named else str(Path(named).absolute())
+
+
+class _AtWorkers:
+    """A snapshot to which every worker contributes what it has."""
+
+    def __init__(self, driver: Apart) -> None:
+        self._driver = driver
+
+    def begin(self, epoch: int) -> None:
+        self._epoch, self._pieces = epoch, dict[str, int]()
+        self._more = set(range(self._driver.routing.workers))
+        self.copy()
+
+    def copy(self) -> bool:
+        for worker, told in self._driver.copy(self._epoch, self._more).items():
+            self._pieces[told.writer] = told.piece
+            if not told.more:
+                self._more.discard(worker)
+        return bool(self._more)
+
+    def write(self) -> None:
+        """They do so themselves."""
+
+    def finish(self) -> tuple[list[Chunk], dict[str, int]]:
+        told = self._driver.keep(self._epoch, True)
+        return [Chunk(*chunk) for kept in told.values() for chunk in kept.chunks], self._pieces
+
+    def abandon(self) -> None:
+        self._driver.keep(self._epoch, False)

@@ -1,0 +1,70 @@
+"""What a user says about how a run is saved. Light: every run reads it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+DURABILITY = ("epoch", "snapshot", "none")
+MODES = ("background", "sync")
+FENCES = ("create", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """`where` is the location. `durability` says what is on disk when an answer is given: all of its epoch, what was
+    there at the last snapshot, or what was there when `app.checkpoint()` was last called.
+
+    There is a snapshot `every` so many seconds if anything has changed, and sooner if the log has grown by `size`
+    bytes. `mode` "sync" stops the run for it; `to_version` restores an older version than the last.
+    """
+
+    where: Any
+    durability: str = "epoch"
+    mode: str = "background"
+    every: float = 60.0
+    size: int = 1 << 30
+    fence: str = "create"
+    to_version: int | None = None
+    keep: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """What was found in a location and put into memory."""
+
+    location: str
+    version: int
+    rows: int
+    epochs: int  # whose effects came after the snapshot
+    instances: int  # that were saved
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        told = (
+            f"restored version {self.version} from {self.location}: {self.rows:,} rows of a snapshot and the effects "
+            f"of {self.epochs:,} epochs, saved by {self.instances} instances, in {self.seconds:.2f} s"
+        )
+        return "; ".join([told, *self.notes])
+
+
+def saving_of(
+    where: Any, durability: str, mode: str, every: float, size: int, fence: str, to_version: int | None
+) -> Saving:
+    """Read what was given to `ab.run`."""
+    several = isinstance(where, list | tuple)
+    for one in where if several else [where]:
+        if not isinstance(one, str | os.PathLike) or not os.fspath(one):
+            raise TypeError(f"checkpoint is a path, a URL or a list of paths, got {one!r}: write checkpoint='state'")
+    for name, given, known in (
+        ("durability", durability, DURABILITY),
+        ("snapshot_mode", mode, MODES),
+        ("fence", fence, FENCES),
+    ):
+        if given not in known:
+            raise ValueError(f"{name} is one of {', '.join(map(repr, known))}, got {given!r}")
+    if not every > 0 or size < 1:
+        raise ValueError(f"snapshot_every is seconds and snapshot_bytes bytes, above 0, got {every!r} and {size!r}")
+    return Saving(where, durability, mode, every, size, fence, to_version)

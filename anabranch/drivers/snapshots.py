@@ -1,0 +1,181 @@
+"""Snapshots, made while the run goes on.
+
+One is taken in slices, between epochs, and each slice shows the state of its own moment. That does no harm: the log
+says what every entry has become since the first slice, so that slices and log together are the state at the moment of
+the last one, and at every epoch after it.
+
+Laws: a snapshot counts once its manifest is there, and that is written after all its files and the log up to its last
+slice are on disk; between two slices epochs run.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from time import monotonic
+from typing import Any, Protocol
+
+from anabranch.drivers.callers import Stopped
+from anabranch.drivers.copying import Chunk, Copying, SnapshotWriter
+from anabranch.drivers.saver import COORDINATOR, Saver, described
+from anabranch.runtime.memory import Memory
+from anabranch.runtime.messages import Version
+from anabranch.runtime.routing import Routing
+from anabranch.state.changes import OwnCodec
+from anabranch.state.checkpoint.manifests import Manifest, write_manifest
+from anabranch.state.checkpoint.recovery import collect
+
+log = logging.getLogger(__name__)
+
+Hold = Callable[[], AbstractContextManager[Any]]
+Now = Callable[[], tuple[Version, int]]
+
+
+class Source(Protocol):
+    """Whoever has the state. `begin` and `copy` are called while no epoch runs, the others at any time."""
+
+    def begin(self, epoch: int) -> None: ...
+    def copy(self) -> bool: ...
+    def write(self) -> None: ...
+    def finish(self) -> tuple[list[Chunk], dict[str, int]]: ...
+    def abandon(self) -> None: ...
+
+
+class Here:
+    """All state is in this process."""
+
+    def __init__(self, saver: Saver, memory: Memory, own: OwnCodec) -> None:
+        self._saver, self._memory, self._own = saver, memory, own
+
+    def begin(self, epoch: int) -> None:
+        saver, instances = self._saver, range(self._memory.routing.instances)
+        self._copying = Copying(saver.graph, self._memory, self._own, instances)
+        self._writer = SnapshotWriter(saver.location, saver.generation.number, epoch)
+
+    def copy(self) -> bool:
+        return self._copying.copy()
+
+    def write(self) -> None:
+        self._copying.write(self._writer)
+
+    def finish(self) -> tuple[list[Chunk], dict[str, int]]:
+        return self._writer.finish(), {}
+
+    def abandon(self) -> None:
+        self._writer.abandon()
+
+
+class Snapshots:
+    """Makes them: when asked, and by itself from time to time, on a thread of its own."""
+
+    def __init__(
+        self, saver: Saver, source: Source, routing: Routing, program: str, fingerprint: str, hold: Hold, now: Now
+    ) -> None:
+        """`hold` keeps epochs away; `now` is the committed version and the next sequence number."""
+        self._saver, self._source, self._routing = saver, source, routing
+        self._program, self._fingerprint = program, fingerprint
+        self._hold, self._now = hold, now
+        self._one = threading.Lock()
+        self._end = threading.Event()
+        self._taken = 0  # the epoch of the last
+        self._bytes = 0  # of the log when it was taken
+        self._when = monotonic()
+        self._thread: threading.Thread | None = None
+
+    def start(self, taken: int) -> None:
+        """`taken` is the epoch that is saved already."""
+        self._taken = taken
+        if self._saver.saving.durability != "none":
+            self._thread = threading.Thread(target=self._watch, name="anabranch-snapshots", daemon=True)
+            self._thread.start()
+
+    def _watch(self) -> None:
+        saver = self._saver
+        pulse = min(1.0, saver.saving.every / 4)
+        while not self._end.wait(pulse):
+            late = monotonic() - self._when >= saver.saving.every
+            long = saver.log.bytes - self._bytes >= saver.saving.size
+            if (late or long) and saver.changed > self._taken:
+                try:
+                    self.take()
+                except Stopped:
+                    return
+                except Exception:
+                    log.exception("no snapshot could be made; the log goes on, and it is tried again")
+                    self._when = monotonic()
+
+    def take(self) -> int:
+        """Save all state; gives the epoch after which it is saved. What is no longer needed goes."""
+        saver = self._saver
+        with self._one:
+            if saver.changed <= self._taken:
+                return self._taken  # nothing has changed since the last
+            self._take()
+            collect(saver.location, saver.saving.keep, generation=saver.generation.number)
+            return self._taken
+
+    def first(self) -> str:
+        """Save what a run starts from, before it starts; gives the name of the manifest."""
+        return self._take()
+
+    def _take(self) -> str:
+        saver, source = self._saver, self._source
+        stopped = saver.saving.mode == "sync"
+        with self._hold() if stopped else nullcontext():
+            hold: Hold = nullcontext if stopped else self._hold
+            with hold():
+                begun, sequence = self._now()
+                saver.logging = True
+                piece = saver.log.cut()
+                source.begin(begun.epoch)
+            try:
+                more = True
+                while more:
+                    if self._end.is_set():
+                        raise Stopped("the app was stopped while a snapshot was made")
+                    with hold():
+                        more = source.copy()
+                        ticket, logged = saver.ticket, saver.logged
+                        if not more:
+                            saver.logging = saver.always
+                    source.write()
+                chunks, pieces = source.finish()
+                if ticket:
+                    saver.log.sync(ticket)
+                saver.generation.check()
+            except BaseException:
+                saver.logging = saver.always
+                source.abandon()
+                raise
+            version = begun
+            if logged is not None and logged[0] > begun:
+                version, sequence = logged  # and not what only read: the log does not know of that
+            manifest = Manifest(
+                generation=saver.generation.number,
+                begun=begun.epoch + 1,
+                version=version.epoch,
+                attempt=version.attempt,
+                sequence=sequence,
+                program=self._program,
+                fingerprint=self._fingerprint,
+                instances=self._routing.instances,
+                instance_of_bucket=self._routing.instance_of_bucket,
+                states=described(saver.graph),
+                chunks=tuple(chunks),
+                first_pieces={COORDINATOR: piece, **pieces},
+                extra={},
+            )
+            name = write_manifest(saver.location, manifest)
+        self._taken, self._bytes, self._when = version.epoch, saver.log.bytes, monotonic()
+        return name
+
+    def stop(self, in_peace: bool) -> None:
+        """Let the thread end; what it has not finished is given up. Where nothing else saves epochs, save the last."""
+        self._end.set()
+        if self._thread is not None:
+            self._thread.join()
+        if in_peace and self._saver.saving.durability == "snapshot" and self._saver.changed > self._taken:
+            self._end.clear()
+            self.take()

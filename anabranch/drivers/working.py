@@ -1,0 +1,141 @@
+"""How a worker in a process of its own is saved: it writes what it changes itself, and reads it back itself.
+
+Laws: it says that it has finished an epoch when what that changed here is on disk; each worker that is started writes
+to a log of its own name, so that one which is thought lost and goes on can do no harm.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable
+from queue import Queue
+
+from anabranch.drivers.copying import Copying, SnapshotWriter
+from anabranch.drivers.kernels import Kernels
+from anabranch.drivers.owns import Owns
+from anabranch.drivers.restoring import restore
+from anabranch.drivers.wire import Copied, Copy, Keep, Kept, SavedAt
+from anabranch.graph.nodes import Graph
+from anabranch.lang import Program
+from anabranch.runtime.memory import Memory
+from anabranch.runtime.messages import Version
+from anabranch.state.changes import schema_of
+from anabranch.state.checkpoint.location import open_location
+from anabranch.state.checkpoint.log import Frame, Log
+from anabranch.state.checkpoint.recovery import find
+
+AHEAD = 4  # slices that wait to be written
+
+
+class WorkerSaver:
+    """All but `keep` happens on the thread of the machine."""
+
+    def __init__(self, at: SavedAt, number: int, graph: Graph, program: Program, memory: Memory) -> None:
+        self._graph, self._program, self._memory = graph, program, memory
+        self._hosted = memory.routing.hosted(number)
+        self._own = Owns(graph)
+        self._location = open_location(list(at.where) if len(at.where) > 1 else at.where[0], at.fence)
+        self._generation, self._always = at.generation, at.always
+        self._logging = at.always
+        self.writer = f"w{number}.{secrets.token_hex(4)}"
+        self._log = Log(self._location, at.generation, self.writer, {s.name: schema_of(s) for s in graph.states})
+        self._ticket = 0
+        self._snapshot: _Snapshot | None = None
+
+    def epoch(self, version: Version) -> str:
+        """Put what an epoch has changed here on disk; gives the name of the log that has it, if there was anything."""
+        if not self._logging:
+            return ""
+        changes = self._memory.changes(self._hosted, self._own)
+        if not changes:
+            return ""
+        self._ticket = self._log.append(Frame(version.epoch, version.attempt, {}, tuple(changes)))
+        if self._always:
+            self._log.sync(self._ticket)
+        return self.writer
+
+    def restore(self, version: Version, kernels: Kernels) -> None:
+        found = find(self._location, to_version=version.epoch)
+        assert found is not None, f"{self._location.name} has nothing of version {version}"
+        restore(found, version, self._graph, self._program, self._memory, self._own, kernels, self._hosted)
+
+    # -- snapshots ----------------------------------------------------------------------------------------------------
+
+    def copy(self, order: Copy) -> Copied:
+        """A slice more of a snapshot, between two epochs."""
+        snapshot = self._snapshot
+        if snapshot is None or snapshot.number != order.snapshot:
+            self._logging = True
+            writer = SnapshotWriter(self._location, self._generation, order.snapshot, self.writer)
+            copying = Copying(self._graph, self._memory, self._own, self._hosted)
+            snapshot = self._snapshot = _Snapshot(order.snapshot, copying, writer, self._log.cut())
+        more = snapshot.copy()
+        if not more:
+            self._logging = self._always
+        return Copied(order.number, more, self.writer, snapshot.piece)
+
+    def keep(self, order: Keep, tell: Callable[[Kept], None]) -> None:
+        """Put the files, and the log, on disk, or give them up: on a thread of its own, and then tell."""
+        snapshot, self._snapshot = self._snapshot, None
+        if snapshot is None or snapshot.number != order.snapshot:
+            tell(Kept(order.number, (), "it was not begun here"))
+            return
+        if not order.wanted:
+            self._logging = self._always
+
+        def finish() -> None:
+            chunks = snapshot.finish(order.wanted)
+            if order.wanted and self._ticket:
+                self._log.sync(self._ticket)
+            tell(Kept(order.number, tuple(chunks)))
+
+        def told() -> None:
+            try:
+                finish()
+            except Exception as error:
+                tell(Kept(order.number, (), f"{type(error).__name__}: {error}"))
+
+        threading.Thread(target=told, name="anabranch-snapshot-end", daemon=True).start()
+
+    def close(self) -> None:
+        self._log.close()
+
+
+class _Snapshot:
+    """Slices go to a thread that writes them."""
+
+    def __init__(self, number: int, copying: Copying, writer: SnapshotWriter, piece: int) -> None:
+        self.number, self.piece = number, piece
+        self._copying, self._writer = copying, writer
+        self._queue: Queue[bool] = Queue(AHEAD)
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._write, name="anabranch-snapshot", daemon=True)
+        self._thread.start()
+
+    def copy(self) -> bool:
+        more = self._copying.copy()
+        self._queue.put(more)
+        return more
+
+    def _write(self) -> None:
+        while True:
+            more = self._queue.get()
+            try:
+                if self._error is None:
+                    self._copying.write(self._writer)
+            except Exception as error:
+                self._error = error
+            if not more:
+                return
+
+    def finish(self, wanted: bool) -> list[tuple[str, int, str, int, int, int]]:
+        if not wanted:
+            self._queue.put(False)
+        self._thread.join()
+        if self._error is not None or not wanted:
+            self._writer.abandon()
+            if self._error is not None:
+                raise self._error
+            return []
+        return [(c.state, c.instance, c.file, c.rows, c.bytes, c.crc) for c in self._writer.finish()]

@@ -1,0 +1,169 @@
+"""What was acknowledged is there when the app starts again: on any number of workers, after any end."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import anabranch as ab
+from anabranch.drivers.callers import Stopped
+from tests.engines.checkpoint.bank import Bank
+from tests.engines.checkpoint.model import assert_alike, run, step
+
+
+@pytest.mark.parametrize("tier", ["python", "compiled"])
+@pytest.mark.parametrize("counts", [(2, 2), (1, 3), (3, 1), (2, 4, 1, 2)])
+def test_what_was_answered_is_there_again(tmp_path: Path, tier: str, counts: tuple[int, ...]) -> None:
+    chance, program = random.Random(str(counts)), Bank()
+    for workers in counts:
+        with run(tmp_path, workers, tier=tier) as app:
+            assert_alike(program, app)
+            for _ in range(25):
+                step(chance, program, app)
+                if chance.random() < 0.1:
+                    app.checkpoint()
+            assert_alike(program, app)
+            version = app.version
+    with run(tmp_path, 2, tier=tier) as app:
+        assert_alike(program, app)
+        assert app.version <= version
+        assert app.recovery is not None and "restored version" in str(app.recovery)
+
+
+def test_a_new_location_has_nothing_to_restore(tmp_path: Path) -> None:
+    with run(tmp_path / "new" / "folder") as app:
+        assert app.recovery is None
+
+
+def test_a_run_that_is_replaced_acknowledges_nothing_more(tmp_path: Path) -> None:
+    first = run(tmp_path)
+    first.pay(1, 1)
+    with run(tmp_path) as second:
+        assert second.pay(1, 1) == 102
+        with pytest.raises(Stopped, match="generation 2"):
+            first.pay(1, 1)
+        with pytest.raises(Stopped):
+            first.pay(1, 1)
+        assert second.pay(1, 1) == 103
+    with run(tmp_path) as third:
+        assert third.state.accounts[1] == 103
+    first.stop()
+
+
+@pytest.mark.parametrize("durability", ["snapshot", "none"])
+def test_without_a_log_what_counts_is_the_last_snapshot(tmp_path: Path, durability: str) -> None:
+    app = run(tmp_path, durability=durability)
+    app.pay(1, 1)
+    assert app.checkpoint() == 1
+    app.pay(1, 10)
+    with run(tmp_path, durability=durability) as later:  # the first is as good as dead
+        assert later.state.accounts[1] == 101
+        later.pay(2, 1)
+    with run(tmp_path) as last:
+        assert last.state.accounts[1] == 101
+        assert last.state.accounts[2] == (101 if durability == "snapshot" else 100)
+
+
+def test_an_older_version_can_be_gone_back_to(tmp_path: Path) -> None:
+    with run(tmp_path) as app:
+        for _ in range(5):
+            app.pay(1, 1)
+    with run(tmp_path, to_version=3) as app:
+        assert app.state.accounts[1] == 103
+        app.pay(1, 10)
+    with run(tmp_path) as app:
+        assert app.state.accounts[1] == 113
+
+
+class Before(ab.Program):
+    kept: ab.Partitioned[ab.Table[int, int]] = ab.Table(default=0)
+    other: ab.Partitioned[ab.Table[int, int]] = ab.Table(default=0)
+
+    def put(self, k: int) -> None:
+        self.kept[k] += 1
+        self.other[k] += 1
+
+
+class Grown(ab.Program):
+    kept: ab.Partitioned[ab.Table[int, int]] = ab.Table(default=0)
+    other: ab.Partitioned[ab.Table[int, int]] = ab.Table(default=0)
+    new: ab.Partitioned[ab.Table[int, int]] = ab.Table({7: 70})
+
+    def put(self, k: int) -> None:
+        self.kept[k] += 10
+        self.new[k] = 1
+
+
+class Shrunk(ab.Program):
+    kept: ab.Partitioned[ab.Table[int, int]] = ab.Table(default=0)
+
+    def put(self, k: int) -> None:
+        self.kept[k] += 1
+
+
+class Retyped(ab.Program):
+    kept: ab.Partitioned[ab.Table[int, float]] = ab.Table(default=0.0)
+    other: ab.Partitioned[ab.Table[int, int]] = ab.Table(default=0)
+
+    def put(self, k: int) -> None:
+        self.kept[k] += 1.0
+        self.other[k] += 1
+
+
+def test_code_may_change_and_states_may_come(tmp_path: Path) -> None:
+    with ab.run(Before(), workers=2, checkpoint=tmp_path) as app:
+        app.put(1)
+    for _ in range(2):
+        with ab.run(Grown(), workers=2, checkpoint=tmp_path) as app:
+            app.put(1)
+    with ab.run(Grown(), workers=2, checkpoint=tmp_path) as app:
+        assert dict(app.state.kept.items()) == {1: 21}
+        assert dict(app.state.new.items()) == {1: 1, 7: 70}
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [(Shrunk, r"holds other, and Shrunk has no such state.*--drop other"), (Retyped, r"kept is .*float.*holds .*int")],
+)
+def test_states_that_are_gone_or_others_are_not_lost_silently(tmp_path: Path, changed: Any, told: str) -> None:
+    with ab.run(Before(), workers=2, checkpoint=tmp_path) as app:
+        app.put(1)
+    with pytest.raises(ab.ProgramError, match=told):
+        ab.run(changed(), workers=2, checkpoint=tmp_path)
+    with ab.run(Before(), workers=2, checkpoint=tmp_path) as app:
+        assert app.state.kept[1] == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"durability": "often"}, {"snapshot_mode": "now"}, {"fence": "wooden"}, {"snapshot_every": 0}],
+)
+def test_what_is_said_about_saving_is_checked(tmp_path: Path, options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(options))):
+        run(tmp_path, **options)
+    with pytest.raises(TypeError, match="checkpoint is a path"):
+        ab.run(Bank(), checkpoint=7)
+
+
+@pytest.mark.parametrize("mode", ["background", "sync"])
+def test_snapshots_come_by_themselves_and_old_files_go(tmp_path: Path, mode: str) -> None:
+    program, chance = Bank(), random.Random(5)
+    with run(tmp_path, snapshot_every=0.05, snapshot_mode=mode) as app:
+        for _ in range(200):
+            step(chance, program, app)
+        wait_for(lambda: len(list((tmp_path / "manifests").iterdir())) >= 2)
+    assert len(list((tmp_path / "manifests").iterdir())) <= 3
+    with run(tmp_path) as app:
+        assert_alike(program, app)
+
+
+def wait_for(what: Any) -> None:
+    import time
+
+    end = time.monotonic() + 60
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.01)
