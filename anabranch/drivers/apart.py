@@ -165,11 +165,13 @@ class Apart:
 
     # -- clients ------------------------------------------------------------------------------------------------------
 
-    def submit(self, entry: str, rows: Sequence[tuple[Any, ...]], watch: Watch | None = None) -> Outcome:
+    def submit(
+        self, entry: str, rows: Sequence[tuple[Any, ...]], watch: Watch | None = None, mark: Any = None
+    ) -> Outcome:
         self.refuse_from_within()
         with HoldBack() as interrupts:
             with self.desk.locked(interrupts):
-                outcome = self.desk.submit(entry, rows, interrupts, watch)
+                outcome = self.desk.submit(entry, rows, interrupts, watch, mark)
             self.desk.make_durable()
             return outcome
 
@@ -401,8 +403,13 @@ class Apart:
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """Where the workers are, by number."""
-        return tuple(self._fleet.links[w].address for w in range(self.routing.workers))
+        """Where the workers are, by number; where one is about to take the place of another, once it is there."""
+        with HoldBack() as interrupts, self.desk.locked(interrupts):
+            while self.desk.coordinator.lost:
+                self.desk.refuse_closed()
+                self.desk.moved.wait(PULSE)
+                interrupts.relent()
+            return tuple(self._fleet.links[w].address for w in range(self.routing.workers))
 
     @property
     def security(self) -> Security:

@@ -81,11 +81,16 @@ class Desk:
     # -- callers: Ctrl-C is held back throughout, and let go where nothing can break ----------------------------------
 
     def submit(
-        self, entry: str, rows: Sequence[tuple[Any, ...]], interrupts: HoldBack, watch: Watch | None = None
+        self,
+        entry: str,
+        rows: Sequence[tuple[Any, ...]],
+        interrupts: HoldBack,
+        watch: Watch | None = None,
+        mark: Any = None,
     ) -> Outcome:
         """Run a request, with the lock; it is let go meanwhile. `watch` is told from time to time how far it is."""
         self.wait_for_room(len(rows), interrupts)
-        request = Request(next(self.numbers), entry, rows)
+        request = Request(next(self.numbers), entry, rows, mark)
         waiter = self._enter(request.number, len(rows), Submit(request))
         self._wait(waiter, request.number, interrupts, watch)
         assert waiter.outcome is not None

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from anabranch.drivers.kernels import Kernels
 from anabranch.graph.nodes import Graph, State
-from anabranch.lang import DenseMatrix, DenseVector, Program, Table
+from anabranch.lang import DenseMatrix, DenseVector, Program, Table, Vector
 from anabranch.lang.distribution import Distribution
 from anabranch.lang.keys import bucket
 from anabranch.lang.marks import copy_state, is_builtin
@@ -101,6 +101,20 @@ class _Restoring:
         if large and set(self._instances) == set(self._hosted):
             self._flat = {name for name in large if kernels.code.shapes[name].fits}
             kernels.lay_out(sorted(self._flat))
+            for name in self._flat:
+                for i in self._instances:
+                    self._reserve(name, i, rows[name])
+
+    def _reserve(self, name: str, instance: int, rows: int) -> None:
+        """Room for what will come: an index that grows bit by bit takes longer."""
+        store = self._memory.of_instance[instance][name].store
+        if store.shape.cls not in (Table, Vector):
+            return
+        if self._graph.state(name).distribution is Distribution.PARTITIONED and self._moved:
+            store.reserve(rows // self._routing.instances)
+        else:
+            chunks = [c for c in self._found.snapshot.chunks if c.state == name]
+            store.reserve(sum([c.rows for c in chunks if c.instance == instance or len(chunks) == 1]))
 
     def concerns(self, name: str, instance: int) -> bool:
         """May rows that an instance had be with one that is here?"""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -13,10 +13,11 @@ from anabranch.drivers.apart import Apart
 from anabranch.drivers.copying import Chunk
 from anabranch.drivers.desk import Desk
 from anabranch.drivers.kernels import Kernels
+from anabranch.drivers.marks import Mark, Marks, in_json
 from anabranch.drivers.opening import open_checkpoint
 from anabranch.drivers.owns import Owns
 from anabranch.drivers.restoring import restore
-from anabranch.drivers.saver import Saver
+from anabranch.drivers.saver import COORDINATOR, Saver
 from anabranch.drivers.saving import Recovery, Saving
 from anabranch.drivers.shipping import fingerprint
 from anabranch.drivers.snapshots import Here, Hold, Snapshots, Source
@@ -25,6 +26,7 @@ from anabranch.graph.nodes import Graph
 from anabranch.lang import Program
 from anabranch.runtime.memory import Memory
 from anabranch.runtime.messages import Version
+from anabranch.state.checkpoint.recovery import Found
 
 log = logging.getLogger(__name__)
 
@@ -32,14 +34,16 @@ log = logging.getLogger(__name__)
 class Saved:
     """What all of them have in common."""
 
-    def __init__(self, saving: Saving, graph: Graph, program: Program, workers: int) -> None:
-        self._saving, self._graph, self._program = saving, graph, program
+    def __init__(self, saving: Saving, graph: Graph, program: Program, workers: int, marks: Marks) -> None:
+        self._saving, self._graph, self._program, self._marks = saving, graph, program, marks
         self._start = perf_counter()
         self._opened = opened = open_checkpoint(saving, graph, workers)
         self.found = opened.found
         self.routing, self.version, self.sequence = opened.routing, opened.version, opened.sequence
         self.recovery: Recovery | None = None
         self.saver = Saver(saving, opened.location, opened.generation, graph)
+        for mark in _marks_in(opened.found):
+            marks.add(mark)
 
     def _restored(self) -> None:
         opened, found = self._opened, self.found
@@ -58,7 +62,9 @@ class Saved:
             return coordinator.committed, coordinator.sequence
 
         desk.saver = self.saver
-        self.snapshots = Snapshots(self.saver, source, self.routing, graph.name, fingerprint(graph), hold, now)
+        self.snapshots = Snapshots(
+            self.saver, source, self.routing, graph.name, fingerprint(graph), hold, now, self._marks
+        )
         made = self.snapshots.first() if opened.must_save(graph) else None
         opened.generation.begin(opened.base(made))
         self.saver.changed = opened.version.epoch
@@ -75,8 +81,8 @@ class Saved:
 class SavedHere(Saved):
     """All state is in this process."""
 
-    def __init__(self, saving: Saving, graph: Graph, program: Program, workers: int) -> None:
-        super().__init__(saving, graph, program, workers)
+    def __init__(self, saving: Saving, graph: Graph, program: Program, workers: int, marks: Marks) -> None:
+        super().__init__(saving, graph, program, workers, marks)
         self._own = Owns(graph)
 
     def restore(self, memory: Memory, kernels: Kernels | None) -> None:
@@ -90,11 +96,11 @@ class SavedHere(Saved):
         """From now on epochs are logged."""
         self._begin(desk, hold, Here(self.saver, self._memory, self._own))
 
-    def epoch(self, version: Version, sequence: int) -> None:
+    def epoch(self, version: Version, sequence: int, marks: Sequence[Mark]) -> None:
         """Before it is committed."""
         memory = self._memory
         changes = memory.changes(range(memory.routing.instances), self._own) if self.saver.logging else []
-        self.saver.commit(version, sequence, changes)
+        self.saver.commit(version, sequence, changes, (), marks)
 
 
 class SavedApart(Saved):
@@ -111,8 +117,17 @@ class SavedApart(Saved):
         self._restored()
         self._begin(driver.desk, driver.hold, _AtWorkers(driver))
 
-    def epoch(self, version: Version, sequence: int, writers: Sequence[str]) -> None:
-        self.saver.commit(version, sequence, (), writers)
+    def epoch(self, version: Version, sequence: int, writers: Sequence[str], marks: Sequence[Mark]) -> None:
+        self.saver.commit(version, sequence, (), writers, marks)
+
+
+def _marks_in(found: Found | None) -> Iterator[Mark]:
+    """What was remembered, the last of a name last."""
+    if found is None:
+        return
+    yield from in_json(found.snapshot.extra.get("marks", ()))
+    for frame in found.frames([COORDINATOR]):
+        yield from frame.head.get("marks", ())
 
 
 def _absolute(path: Any) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from anabranch.drivers.marks import Mark
 from anabranch.drivers.saving import Saving
 from anabranch.graph.nodes import Graph
 from anabranch.runtime.messages import Version
@@ -33,14 +34,23 @@ class Saver:
         self.changed = 0  # the last epoch that may have changed anything
         self.logged: tuple[Version, int] | None = None  # the last that is in the log, and the next sequence number
 
-    def commit(self, version: Version, sequence: int, changes: Sequence[Change], writers: Sequence[str] = ()) -> None:
-        """Log that an epoch is committed: what it changed, or in whose logs that is."""
+    def commit(
+        self,
+        version: Version,
+        sequence: int,
+        changes: Sequence[Change],
+        writers: Sequence[str] = (),
+        marks: Sequence[Mark] = (),
+    ) -> None:
+        """Log that an epoch is committed: what it changed, or in whose logs that is, and what is to be remembered."""
         if not self.logging:
             self.changed = version.epoch
-        elif changes or writers:
+        elif changes or writers or marks:
             before, self.changed, self.logged = self.changed, version.epoch, (version, sequence)
             head: dict[str, Any] = {"commit": True, "sequence": sequence}
             head["writers"] = [*writers, *([COORDINATOR] if changes else [])]
+            if marks:
+                head["marks"] = [list(mark) for mark in marks]
             if not self.always:
                 head["after"] = before  # what is between is in no log: this counts only where that was reached
             self.ticket = self.log.append(Frame(version.epoch, version.attempt, head, tuple(changes)))

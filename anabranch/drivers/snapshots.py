@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 from anabranch.drivers.callers import Stopped
 from anabranch.drivers.copying import Chunk, Copying, SnapshotWriter
+from anabranch.drivers.marks import Marks, as_json
 from anabranch.drivers.saver import COORDINATOR, Saver, described
 from anabranch.runtime.memory import Memory
 from anabranch.runtime.messages import Version
@@ -71,12 +72,20 @@ class Snapshots:
     """Makes them: when asked, and by itself from time to time, on a thread of its own."""
 
     def __init__(
-        self, saver: Saver, source: Source, routing: Routing, program: str, fingerprint: str, hold: Hold, now: Now
+        self,
+        saver: Saver,
+        source: Source,
+        routing: Routing,
+        program: str,
+        fingerprint: str,
+        hold: Hold,
+        now: Now,
+        marks: Marks,
     ) -> None:
         """`hold` keeps epochs away; `now` is the committed version and the next sequence number."""
         self._saver, self._source, self._routing = saver, source, routing
         self._program, self._fingerprint = program, fingerprint
-        self._hold, self._now = hold, now
+        self._hold, self._now, self._marks = hold, now, marks
         self._one = threading.Lock()
         self._end = threading.Event()
         self._taken = 0  # the epoch of the last
@@ -137,7 +146,7 @@ class Snapshots:
                         raise Stopped("the app was stopped while a snapshot was made")
                     with hold():
                         more = source.copy()
-                        ticket, logged = saver.ticket, saver.logged
+                        ticket, logged, marks = saver.ticket, saver.logged, self._marks.all()
                         if not more:
                             saver.logging = saver.always
                     source.write()
@@ -165,7 +174,7 @@ class Snapshots:
                 states=described(saver.graph),
                 chunks=tuple(chunks),
                 first_pieces={COORDINATOR: piece, **pieces},
-                extra={},
+                extra={"marks": as_json(marks)},
             )
             name = write_manifest(saver.location, manifest)
         self._taken, self._bytes, self._when = version.epoch, saver.log.bytes, monotonic()

@@ -59,7 +59,9 @@ class Threads:
 
     # -- clients ------------------------------------------------------------------------------------------------
 
-    def submit(self, entry: str, rows: Sequence[tuple[Any, ...]], watch: Watch | None = None) -> Outcome:
+    def submit(
+        self, entry: str, rows: Sequence[tuple[Any, ...]], watch: Watch | None = None, mark: Any = None
+    ) -> Outcome:
         """Run a request; `watch` is told from time to time how much of the epoch is done."""
         self.refuse_from_within()
         desk = self.desk
@@ -68,10 +70,10 @@ class Threads:
             try:
                 if desk.coordinator.idle and len(rows) <= desk.gate.inline_rows:
                     desk.refuse_closed()
-                    request = Request(next(desk.numbers), entry, rows)
+                    request = Request(next(desk.numbers), entry, rows, mark)
                     outcome = self._express(request, interrupts) or self._inline(request, interrupts)
                 else:
-                    outcome = desk.submit(entry, rows, interrupts, watch)
+                    outcome = desk.submit(entry, rows, interrupts, watch, mark)
             finally:
                 desk.lock.release()
             if desk.saver is not None:

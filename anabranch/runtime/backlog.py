@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from anabranch.graph.nodes import Graph
-from anabranch.runtime.messages import Hold, Request
+from anabranch.runtime.messages import AtWorkers, Hold, Request
 from anabranch.runtime.plan import Plan, make_plan
 
 
@@ -75,6 +75,13 @@ class Backlog:
                 self._queue.remove(item)
                 return True
         return False
+
+    def take_staged(self) -> list[Waiting]:
+        """Take out the requests whose rows were brought to the workers."""
+        found = [w for w in self._queue if isinstance(w, Waiting) and isinstance(w.request.rows, AtWorkers)]
+        for item in found:
+            self._queue.remove(item)
+        return found
 
     def numbers(self) -> list[int]:
         return [number_of(item) for item in self._queue]

@@ -43,6 +43,7 @@ from anabranch.runtime.messages import (
     Request,
     Results,
     Row,
+    RowsLost,
     Settle,
     Settled,
     Stalled,
@@ -86,11 +87,15 @@ class Epoch:
 def _ran(placed: Sequence[Placed], outcomes: Sequence[Outcome], version: Version) -> tuple[Ran, ...]:
     return tuple(
         [
-            Ran(p.request, p.sequence, version.epoch, isinstance(o, Raised))
+            Ran(p.request, p.sequence, version.epoch, isinstance(o, Raised), _kept(p.request, o))
             for p, o in zip(placed, outcomes, strict=True)
             if not (isinstance(o, Raised) and isinstance(o.error, KeyboardInterrupt))  # withdrawn on the way
         ]
     )
+
+
+def _kept(request: Request, outcome: Outcome) -> Any:
+    return outcome.values if request.mark is not None and isinstance(outcome, Results) else None
 
 
 class Coordinator:
@@ -151,7 +156,7 @@ class Coordinator:
             case Lost(worker):
                 self.lost.add(worker)
                 self.spoiled = self.spoiled or self.held is not None
-                return self._abort(())
+                return [*self._give_back_staged(), *self._abort(())]
             case Joined(worker):
                 self.lost.discard(worker)
                 return self._abort({worker})
@@ -279,6 +284,18 @@ class Coordinator:
             self.leader = None
         stopped = [ToWorker(DRIVER, Settle(self.committed, self.latest))] if self.apart else []
         return [*stopped, *(self._ask_to_settle() or self._advance())]
+
+    def _give_back_staged(self) -> Commands:
+        """Rows that were staged were at all workers, and so at the one that is lost."""
+        waiting = self.backlog.take_staged()
+        if self.epoch is not None:
+            staged = [w for w in self.epoch.waiting if isinstance(w.request.rows, AtWorkers)]
+            if staged:
+                self.backlog.put_back(w for w in self.epoch.waiting if w not in staged)
+                self.epoch = None
+                waiting = [*staged, *waiting]
+        error = RowsLost("the worker that had some of the rows is gone")
+        return [Reply(w.request.number, Raised(error)) for w in waiting]
 
     def _ask_to_settle(self) -> Commands:
         """The leader of a fused run first: until it has stopped it may write to what the others would settle."""

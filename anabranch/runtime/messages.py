@@ -42,11 +42,15 @@ class Row(NamedTuple):
 
 
 class Request(NamedTuple):
-    """Rows that take effect together or not at all; `number` is the client's name for it."""
+    """Rows that take effect together or not at all; `number` is the client's name for it.
+
+    `mark` is what is to be remembered with it, so that it is known if it comes again.
+    """
 
     number: int
     entry: str
     rows: Sequence[tuple[Any, ...]]
+    mark: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +115,13 @@ Outcome = Results | Raised
 
 
 class Ran(NamedTuple):
-    """A request that has been answered: what an oracle needs to repeat it."""
+    """A request that has been answered: what an oracle needs to repeat it. With a mark it has its results too."""
 
     request: Request
     sequence: int
     epoch: int
     failed: bool
+    results: Any = None
 
 
 # -- from clients to the coordinator ----------------------------------------------------------------------------
@@ -391,6 +396,10 @@ CoordinatorEvent = (
 WorkerEvent = Begin | BeginColumns | BeginFused | Collect | Settle | Rows | End | Fetch | Entries | Apply | Loaded
 CoordinatorCommand = ToWorker | Committed | Reply | Withdrawn | Grant
 WorkerCommand = ToWorker | ToCoordinator | Again | Load
+
+
+class RowsLost(Exception):
+    """Rows were staged at a worker that is gone: whoever brought them has to bring them again."""
 
 
 class IllegalTransition(AssertionError):

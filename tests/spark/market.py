@@ -126,6 +126,11 @@ class Whereabouts(ab.Program):
     """Says where its keys are, and takes its time."""
 
     calls: ab.Partitioned[ab.Table[int, int]] = ab.Table(default=0)
+    counts: ab.Partitioned[ab.Table[int, int]] = ab.Table(default=0)
+
+    def count(self, item: int, by: int) -> int:
+        self.counts[item] += by
+        return self.counts[item]
 
     def where(self, key: int) -> int:
         self.calls[key] += 1

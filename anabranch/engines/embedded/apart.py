@@ -11,8 +11,10 @@ from anabranch.drivers.callers import Gate
 from anabranch.drivers.fleet import Launcher, Network, Patience
 from anabranch.drivers.interrupts import HoldBack
 from anabranch.drivers.kernels import Kernels
+from anabranch.drivers.marks import Marks
 from anabranch.drivers.nursery import WORKER
 from anabranch.drivers.processes import Processes
+from anabranch.drivers.remembering import Remember
 from anabranch.drivers.saving import Recovery, Saving
 from anabranch.drivers.shipping import fingerprint, pack_program
 from anabranch.drivers.timing import Cells
@@ -52,12 +54,12 @@ def launcher_of(hosts: str, workers: int) -> Launcher | None:
     return None if hosts == "threads" else Processes(workers)
 
 
-def _saved(saving: Saving | None, graph: Graph, program: Program, workers: int) -> SavedApart | None:
+def _saved(saving: Saving | None, graph: Graph, program: Program, workers: int, marks: Marks) -> SavedApart | None:
     if saving is None:
         return None
     from anabranch.drivers.saved import SavedApart
 
-    return SavedApart(saving, graph, program, workers)
+    return SavedApart(saving, graph, program, workers, marks)
 
 
 class Apart:
@@ -78,7 +80,8 @@ class Apart:
         network: Network | None = None,
         saving: Saving | None = None,
     ) -> None:
-        saved = self.saved = _saved(saving, graph, program, workers)
+        marks, remember = self.marks, self.remember = Marks(), Remember(graph)
+        saved = self.saved = _saved(saving, graph, program, workers, marks)
         routing = self.routing = spread_evenly(workers) if saved is None else saved.routing
         self.program = pack_program(program, graph)
         nothing = Memory(graph, None, routing)
@@ -105,8 +108,11 @@ class Apart:
         beginning = start(graph, program, routing.instances, routing.owner)
 
         def commit(done: Committed) -> None:
+            made = remember(done)
             if saved is not None:
-                saved.epoch(done.version, coordinator.sequence, done.writers)
+                saved.epoch(done.version, coordinator.sequence, done.writers, made)
+            for mark in made:
+                marks.add(mark)
             committed(done)
 
         def given(instances: Sequence[int]) -> Any:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch.compiler import compile
 from anabranch.drivers.callers import Gate, Stopped
 from anabranch.drivers.fleet import Launcher, Network, Patience
+from anabranch.drivers.marks import CALL
 from anabranch.drivers.saving import Recovery, Saving, saving_of
 from anabranch.drivers.tls import Tls
 from anabranch.engines.embedded.apart import Apart, launcher_of
@@ -225,13 +226,24 @@ class App:
         self._meter.epoch(committed)
         self._recorder.add(committed)
 
-    def _request(self, spec: EntrySpec, rows: Sequence[tuple[Any, ...]], batch: bool) -> Any:
+    def _once(self, spec: EntrySpec, rows: Sequence[tuple[Any, ...]], batch: bool, id: str) -> Any:
+        """Run a request unless one with this name was carried out before: then give its results."""
+        engine = self._engine
+        name = f"{spec.name}:{id}"
+        with engine.marks.alone(CALL, name):
+            kept = engine.marks.get(CALL, name)
+            if kept is None:
+                return self._request(spec, rows, batch, (CALL, name, None))
+        engine.driver.desk.make_durable()
+        return engine.remember.results(kept)
+
+    def _request(self, spec: EntrySpec, rows: Sequence[tuple[Any, ...]], batch: bool, mark: Any = None) -> Any:
         start = perf_counter()
         if batch:
             with progress(spec.name, len(rows)) as watch:
-                outcome = self._engine.driver.submit(spec.name, rows, watch)
+                outcome = self._engine.driver.submit(spec.name, rows, watch, mark)
         else:
-            outcome = self._engine.driver.submit(spec.name, rows)
+            outcome = self._engine.driver.submit(spec.name, rows, None, mark)
         self._meter.latency(spec.name, perf_counter() - start)
         if isinstance(outcome, Results):
             return outcome.values
@@ -241,6 +253,12 @@ class App:
             raise error
         finally:
             del outcome, error  # else the traceback holds this frame, and the frame the traceback
+
+    def _many_once(self, spec: EntrySpec, data: Any, id: str) -> Any:
+        if self._frames is not None and type(data).__module__.startswith("pyspark."):
+            raise TypeError("id= is not for DataFrames: a stream knows by itself which batches were applied")
+        batch = read_batch(spec, data)
+        return batch.results(list(self._once(spec, tuple(batch.rows), True, id)))
 
     def _many(self, spec: EntrySpec, data: Any) -> Any:
         """A batch: as columns of words where its entry has a kernel, else row by row."""
@@ -255,17 +273,26 @@ class App:
         return self._engine.tiers.in_kind(spec, data, self._request(spec, block, True))
 
 
+def as_id(id: Any) -> str:
+    if not isinstance(id, str) or not id:
+        raise TypeError(f"id= is a text that names the request, got {id!r}: write id=str(uuid.uuid4())")
+    return id
+
+
 class AppEntry:
     """An entry of a running app, to be called with one row or fed `many`."""
 
     def __init__(self, app: App, spec: EntrySpec) -> None:
         self._app, self._spec = app, spec
+        self._takes_id = all(p.name != "id" for p in spec.parameters)
         self._coerce = [coercer(p.type) for p in spec.parameters if p.type is not None]
         self.__name__, self.__doc__ = spec.name, spec.function.__doc__
         signature = inspect.signature(spec.function)
         self.__signature__ = signature.replace(parameters=list(signature.parameters.values())[1:])
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Call it with one row. With `id=` a call that is repeated is carried out once, and answered alike."""
+        id = kwargs.pop("id") if "id" in kwargs and self._takes_id else None
         row = self._plainly(args) if not kwargs else None
         if row is None:
             try:
@@ -273,6 +300,8 @@ class AppEntry:
             except Refused as error:
                 raise error.as_input(self._spec.name, 0) from None
         self._app._engine.tiers.expect(self._spec.name, 1)
+        if id is not None:
+            return self._app._once(self._spec, (row,), False, as_id(id))[0]
         return self._app._request(self._spec, (row,), False)[0]
 
     def _plainly(self, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
@@ -303,12 +332,17 @@ class AppEntry:
     def __repr__(self) -> str:
         return f"<entry {self._spec.name} of {self._app!r}>"
 
-    def many(self, data: Any, *, on_error: str = "raise") -> Any:
+    def many(self, data: Any, *, on_error: str = "raise", id: str | None = None) -> Any:
         """Run a batch as one request: a dict of columns, Arrow data or a list of rows; results come in kind.
 
+        With `id` a batch that is repeated is carried out once, and answered alike.
         An iterator of batches is one request each; it is read to its end and gives a list of their results.
         """
         refuse_on_error(on_error)
+        if id is not None:
+            if is_stream(data):
+                raise TypeError("id= names one request, and an iterator of batches is several: give each its own")
+            return self._app._many_once(self._spec, data, as_id(id))
         if is_stream(data):
             results = each_batch(self.many, data)
             return None if self._spec.result == NONE else results

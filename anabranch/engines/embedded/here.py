@@ -8,6 +8,8 @@ from typing import Any
 from anabranch.drivers.callers import Gate
 from anabranch.drivers.interrupts import HoldBack
 from anabranch.drivers.kernels import Kernels
+from anabranch.drivers.marks import Marks
+from anabranch.drivers.remembering import Remember
 from anabranch.drivers.saving import Recovery, Saving
 from anabranch.drivers.threads import Threads
 from anabranch.drivers.timing import Cells
@@ -43,11 +45,12 @@ class Here:
         committed: Callable[[Committed], None],
         saving: Saving | None = None,
     ) -> None:
+        marks, remember = self.marks, self.remember = Marks(), Remember(graph)
         saved = None
         if saving is not None:
             from anabranch.drivers.saved import SavedHere
 
-            saved = SavedHere(saving, graph, program, workers)
+            saved = SavedHere(saving, graph, program, workers, marks)
         self.saved, self.routing = saved, spread_evenly(workers) if saved is None else saved.routing
         found = saved is not None and saved.found is not None
         memory = self.memory = Memory(graph, None if found else program, self.routing)
@@ -65,9 +68,12 @@ class Here:
         coordinator = self.coordinator = Coordinator(workers, backlog, runners[0].starts, False, None, *at)
 
         def commit(done: Committed) -> None:
+            made = remember(done)
             if saved is not None:
-                saved.epoch(done.version, coordinator.sequence)
+                saved.epoch(done.version, coordinator.sequence, made)
             memory.commit(done.version)
+            for mark in made:
+                marks.add(mark)
             committed(done)
 
         self.driver = Threads(self.coordinator, machines, commit, gate)

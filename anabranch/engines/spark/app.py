@@ -7,6 +7,7 @@ from time import monotonic, sleep
 from typing import Any
 
 from anabranch.drivers.fleet import Network
+from anabranch.drivers.marks import Mark
 from anabranch.drivers.saving import Saving
 from anabranch.engines.embedded.apart import Apart
 from anabranch.engines.embedded.app import App
@@ -52,9 +53,9 @@ def frames_of(app: App) -> Frames:
             routing.worker_of_instance,
         )
 
-    def request(spec: EntrySpec, rows: AtWorkers) -> Any:
+    def request(spec: EntrySpec, rows: AtWorkers, mark: Mark | None) -> Any:
         fast = engine.tiers.expect(spec.name, len(rows))
-        return app._request(spec, replace(rows, fast=fast), True)  # type: ignore[arg-type]
+        return app._request(spec, replace(rows, fast=fast), True, mark)  # type: ignore[arg-type]
 
     def refuse_closed(patience: float) -> None:
         """If the app has ended, or does so within so many seconds, say why."""
@@ -65,4 +66,4 @@ def frames_of(app: App) -> Frames:
                 return
             sleep(PULSE)
 
-    return Frames(request, target, engine.driver.drop, refuse_closed)
+    return Frames(request, target, engine.driver.drop, refuse_closed, engine.marks, engine.saved is not None)

@@ -6,11 +6,13 @@ batch is applied once, however often its tasks or the whole of it are tried; its
 
 from __future__ import annotations
 
+import logging
 import threading
 import uuid
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from time import sleep
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -18,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from anabranch.drivers.marks import STREAM, Mark, Marks
 from anabranch.engines.spark.feeding import STAGED, Target, feed, fetch, unpack_problem
 from anabranch.lang.arrow import arrow_field
 from anabranch.lang.columns import read_batch, result_fields, result_table
@@ -26,11 +29,15 @@ from anabranch.lang.errors import BadInput
 from anabranch.lang.scalars import show
 from anabranch.lang.spec import EntrySpec
 from anabranch.lang.types import NONE
-from anabranch.runtime.messages import AtWorkers, Boxed
+from anabranch.runtime.messages import AtWorkers, Boxed, RowsLost
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
+log = logging.getLogger(__name__)
+
+TRIES = 5  # to feed a batch while workers are lost and come back
+PAUSE = 0.5  # seconds between two of them
 GRACE = 5.0  # seconds in which it is known that a worker is lost
 Sink = Callable[[DataFrame, int], None]
 Results = Callable[[SparkSession], "DataFrame | None"]
@@ -45,12 +52,16 @@ class Frames:
 
     def __init__(
         self,
-        request: Callable[[EntrySpec, Any], Any],
+        request: Callable[[EntrySpec, Any, Any], Any],
         target: Callable[[str], Target],
         drop: Callable[[str, int], None],
         refuse_closed: Callable[[float], None],
+        marks: Marks,
+        recovers: bool,
     ) -> None:
+        """`marks` know the batches that were applied, also by an earlier run; `recovers` if lost workers come back."""
         self._request, self._target, self._drop, self._refuse_closed = request, target, drop, refuse_closed
+        self._marks, self._recovers = marks, recovers
         self._lock = threading.Lock()
         # By query: the last batch, under which name workers keep its results, and how to get them.
         self._applied: dict[str, tuple[int, str, Results]] = {}
@@ -63,7 +74,7 @@ class Frames:
             raise TypeError(
                 f"{spec.name}.many takes a DataFrame with an end: for a stream write {spec.name}.stream(df)"
             )
-        name, results = self._apply(spec, frame)
+        name, results = self._apply(spec, frame, None)
         try:
             found: DataFrame | None = results(frame.sparkSession)
             return found and found.localCheckpoint(eager=True)  # it must not ask the workers again
@@ -86,24 +97,35 @@ class Frames:
             session = batch.sparkSession
             query = session.sparkContext.getLocalProperty("sql.streaming.queryId")
             results = self._apply_once(spec, batch, query or "", number)
-            found = results(session) if sink is not None else None
-            if sink is not None and found is not None:
+            if sink is None:
+                return
+            if results is None:
+                raise OutOfStep(
+                    f"batch {number} of the stream was applied by a run that has ended, and its results have gone with "
+                    "it, so that the sink cannot have them: read from app.state what the sink lacks, then start the "
+                    "stream once without a sink"
+                )
+            found = results(session)
+            if found is not None:
                 sink(found, number)
 
         return frame.writeStream.foreachBatch(apply).options(**options).start()
 
-    def _apply_once(self, spec: EntrySpec, batch: DataFrame, query: str, number: int) -> Results:
+    def _apply_once(self, spec: EntrySpec, batch: DataFrame, query: str, number: int) -> Results | None:
+        """How to get the results of the batch; None if it was applied so long ago that they are gone."""
         with self._lock:
-            last, _, results = self._applied.get(query, (-1, None, None))
-        if number == last and results is not None:
-            return results
+            known, _, results = self._applied.get(query, (-1, None, None))
+        mark = self._marks.get(STREAM, query)
+        last = known if mark is None else max(known, mark)
+        if number <= last:
+            return results if number == known else None
         if number != last + 1:
             raise OutOfStep(
                 f"the stream is at batch {number}, and this run has applied "
                 f"{f'the batches up to {last}' if last >= 0 else 'none of its batches'}: its checkpoint belongs to "
                 "another run; give the stream a new checkpointLocation"
             )
-        applied, results = self._apply(spec, batch)
+        applied, results = self._apply(spec, batch, (STREAM, query, number))
         with self._lock:
             _, name, _ = self._applied.get(query, (-1, None, None))
             self._applied[query] = number, applied, results
@@ -111,7 +133,20 @@ class Frames:
             self._drop(name, 1)
         return results
 
-    def _apply(self, spec: EntrySpec, frame: DataFrame) -> tuple[str, Results]:
+    def _apply(self, spec: EntrySpec, frame: DataFrame, mark: Mark | None) -> tuple[str, Results]:
+        """Try until no worker is lost on the way."""
+        for left in reversed(range(TRIES)):
+            try:
+                return self._try(spec, frame, mark)
+            except Exception as error:
+                lost = isinstance(error, RowsLost) or "anabranch.drivers.flight." in str(error)
+                if not (lost and self._recovers and left):
+                    raise
+                log.warning("a worker was lost while %s was fed: its rows are brought again", spec.name)
+                sleep(PAUSE)
+        raise AssertionError("no try was the last")
+
+    def _try(self, spec: EntrySpec, frame: DataFrame, mark: Mark | None) -> tuple[str, Results]:
         """Stage, seal, run; gives the name of the try, under which workers keep its results, and how to get them.
 
         Each try has its own: what an earlier one has left, or still brings, is nobody's.
@@ -126,7 +161,7 @@ class Frames:
             problems = {row["partition"]: bytes(row["problem"]) for row in staged if row["problem"] is not None}
             if problems:
                 raise _bad_input(spec, parts, problems)
-            found = self._request(spec, AtWorkers(name, 0, tuple(parts)))
+            found = self._request(spec, AtWorkers(name, 0, tuple(parts)), mark)
         except Exception as error:  # one that is interrupted may still be running, and must find its rows
             self._drop(name, 1)
             self._explain(error)
@@ -142,7 +177,7 @@ class Frames:
 
     def _explain(self, error: Exception) -> None:
         """A task that has lost a worker does not know why: raise what does."""
-        if "anabranch.drivers.flight." in str(error):
+        if "anabranch.drivers.flight." in str(error) and not self._recovers:
             try:
                 self._refuse_closed(GRACE)
             except Exception as better:
