@@ -13,6 +13,7 @@ The layers, lowest first; each may import only those before it:
     drivers/     hosts of the machines: threads
     engines/     what runs programs: sequential, the oracle; embedded, behind run; connected, behind connect
     checking.py  check: what the compiler found, and which entries kernels cannot run
+    inspecting/  what a checkpoint location holds: look at it, read it, migrate it, without the program
     cli.py       the command line, with demo.py
 """
 
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from anabranch.frontend.diagnostics import CompileError as CompileError
     from anabranch.frontend.diagnostics import Diagnostic as Diagnostic
     from anabranch.graph.nodes import Graph as Graph
+    from anabranch.inspecting import read_checkpoint as read_checkpoint
 
 __version__ = VERSION
 
@@ -91,6 +93,7 @@ _LAZY: dict[str, str] = {
     "check": "anabranch.checking",
     "compile": "anabranch.compiler",
     "connect": "anabranch.engines.connected",
+    "read_checkpoint": "anabranch.inspecting",
     "run": "anabranch.engines.embedded",
 }
 _RESERVED = ("submit", "aio")

@@ -1,4 +1,4 @@
-"""The command line: `anabranch check FILE`, `anabranch graph FILE`, `anabranch demo`."""
+"""The command line: `anabranch check FILE`, `graph FILE`, `demo`, `inspect LOCATION`, `migrate LOCATION`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
+from typing import Any, TextIO
 
 from anabranch import __version__
 from anabranch.checking import check
@@ -70,7 +72,23 @@ def _parser() -> argparse.ArgumentParser:
 
     three = commands.add_parser("demo", help="compile and run the recommender on generated data")
     three.set_defaults(run=_demo)
-    for each in (one, two, three):
+
+    four = commands.add_parser("inspect", help="show what a checkpoint location holds, and check every file of it")
+    four.add_argument("location", nargs="+", metavar="LOCATION", help="what was given as checkpoint=")
+    four.add_argument("--no-verify", action="store_true", help="do not read all files to check them")
+    four.add_argument("--state", metavar="NAME", help="show the rows of this state instead")
+    four.add_argument("--to-version", type=int, metavar="N", help="with --state: as it was at this version")
+    four.add_argument("--out", type=Path, metavar="FILE", help="with --state: write it to FILE.arrow or FILE.parquet")
+    four.set_defaults(run=_inspect)
+
+    five = commands.add_parser("migrate", help="rename or drop saved states, so that a changed program can start")
+    five.add_argument("location", nargs="+", metavar="LOCATION", help="what was given as checkpoint=")
+    five.add_argument("--rename", action="append", default=[], metavar="OLD=NEW", help="may be repeated")
+    five.add_argument("--drop", action="append", default=[], metavar="NAME", help="may be repeated")
+    five.add_argument("--dry-run", action="store_true", help="only say what would be done")
+    five.add_argument("--fence", choices=["create", "none"], default="create", help="as for ab.run")
+    five.set_defaults(run=_migrate)
+    for each in (one, two, three, four, five):
         each.add_argument("--json", action="store_true", help="one JSON object on standard output")
     return parser
 
@@ -129,6 +147,102 @@ def _demo(options: argparse.Namespace) -> int:
     from anabranch import demo  # needs rich, which the other commands do not
 
     return demo.run(json=options.json)
+
+
+def _inspect(options: argparse.Namespace) -> int:
+    from anabranch.inspecting import inspect
+    from anabranch.inspecting.showing import progress, show_inspection
+
+    if options.state is not None:
+        return _state(options)
+    for given, name in ((options.to_version, "--to-version"), (options.out, "--out")):
+        if given is not None:
+            raise Refused(f"{name} is for one state: write --state NAME too")
+    with _refusals(), progress("verifying") as watch:
+        seen = inspect(options.location, verifying=not options.no_verify, watch=watch)
+    if not seen.runs:
+        raise Refused(f"{seen.location} holds no checkpoint: give what was given as checkpoint=")
+    if options.json:
+        print(json.dumps(seen.to_dict(), indent=2))
+    else:
+        show_inspection(seen)
+    return OK if seen.ok else FOUND
+
+
+def _state(options: argparse.Namespace) -> int:
+    from anabranch.inspecting.reading import read_at
+    from anabranch.inspecting.showing import show_rows, write_rows
+    from anabranch.state.checkpoint.errors import Damaged
+
+    try:
+        with _refusals():
+            version, table = read_at(options.location, options.state, options.to_version)
+            if options.out is not None:
+                write_rows(table, options.out)
+    except Damaged as error:
+        print(json.dumps({"error": str(error)}) if options.json else f"anabranch: {error}", file=_errors(options))
+        return FOUND
+    if options.json:
+        told = {"state": options.state, "version": version, "rows": len(table), "columns": _columns(table.schema)}
+        rows = {"out": str(options.out)} if options.out else {"values": table.to_pydict()}
+        print(json.dumps(told | rows, default=_text))
+    elif options.out is not None:
+        print(f"{options.out}: {len(table):,} rows of version {version}")
+    else:
+        show_rows(table, version)
+    return OK
+
+
+def _columns(schema: Any) -> dict[str, str]:
+    return {field.name: str(field.type) for field in schema}
+
+
+def _text(value: object) -> str:
+    """A value that JSON does not have."""
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+
+
+def _errors(options: argparse.Namespace) -> TextIO:
+    return sys.stdout if options.json else sys.stderr
+
+
+def _migrate(options: argparse.Namespace) -> int:
+    from anabranch.inspecting import migrate
+    from anabranch.inspecting.showing import progress, show_migration
+    from anabranch.state.checkpoint.errors import Damaged
+
+    rename: dict[str, str] = {}
+    for given in options.rename:
+        old, equals, new = given.partition("=")
+        if not old or not equals or not new:
+            raise Refused(f"--rename takes OLD=NEW, got {given!r}")
+        if old in rename:
+            raise Refused(f"{old} is to be renamed twice: to {rename[old]} and to {new}")
+        rename[old] = new
+    try:
+        with _refusals(), progress("migrating") as watch:
+            done = migrate(
+                options.location, rename, options.drop, dry_run=options.dry_run, fence=options.fence, watch=watch
+            )
+    except Damaged as error:
+        print(json.dumps({"error": str(error)}) if options.json else f"anabranch: {error}", file=_errors(options))
+        return FOUND
+    if options.json:
+        print(json.dumps(done.to_dict(), indent=2))
+    else:
+        show_migration(done)
+    return OK
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What a location or a user gets wrong, in one line."""
+    from anabranch.state.checkpoint.errors import Fenced, NotExclusive
+
+    try:
+        yield
+    except (Fenced, NotExclusive, ImportError, OSError, TypeError, ValueError) as error:
+        raise Refused(str(error)) from error
 
 
 def _programs(file: Path, name: str | None) -> list[type[Program]]:

@@ -23,7 +23,8 @@ from anabranch.runtime.messages import NOTHING_YET, Version
 from anabranch.runtime.routing import Routing, spread_evenly
 from anabranch.state.checkpoint.generations import Base, Generation, claim
 from anabranch.state.checkpoint.location import Location, open_location
-from anabranch.state.checkpoint.recovery import Found, find
+from anabranch.state.checkpoint.recovery import Found, find, find_whole
+from anabranch.state.checkpoint.snapshots import Chunk, check_chunk
 
 log = logging.getLogger(__name__)
 
@@ -60,19 +61,37 @@ class Opened:
 
 def open_checkpoint(saving: Saving, graph: Graph, workers: int) -> Opened:
     location = open_location(saving.where, saving.fence)
-    found = find(location, to_version=saving.to_version)
+    checked: set[str] = set()
+    found = _find(location, saving.to_version, checked)  # before the claim: what cannot be restored disturbs nobody
     if found is not None:
         _compare(graph, found, location)
     info = {"program": graph.name, "host": socket.gethostname(), "pid": os.getpid(), "time": _now()}
     generation = Generation(location, claim(location, info))
     # Again: whatever was acknowledged before the claim is there now, and what comes later is not acknowledged.
-    found = find(location, to_version=saving.to_version)
+    found = _find(location, saving.to_version, checked)
     if found is None:
         return Opened(location, generation, None, spread_evenly(workers))
     routing = _routing(graph, found, workers)
     return Opened(
         location, generation, found, routing, Version(found.version, found.attempt), found.sequence, [*found.notes]
     )
+
+
+def _find(location: Location, to_version: int | None, checked: set[str]) -> Found | None:
+    def check(_: Location, chunk: Chunk) -> None:
+        if chunk.file not in checked:
+            check_chunk(location, chunk)
+            checked.add(chunk.file)
+
+    found = find_whole(location, to_version, check)
+    if found is not None and to_version is not None and found.version < to_version:
+        last = find(location)
+        if last is not None and last.version < to_version:
+            raise ProgramError(
+                f"{location.name} has no version {to_version}: the last is {last.version}; "
+                "`anabranch inspect` lists them"
+            )
+    return found
 
 
 def _now() -> str:
@@ -91,6 +110,11 @@ def _compare(graph: Graph, found: Found, location: Location) -> None:
         )
     for name, was in saved.items():
         now = current[name]
+        if was.axis != now.axis:
+            raise ProgramError(
+                f"{name} is spread by {now.axis} in {graph.name}, and {location.name} holds it spread by {was.axis}: "
+                "reach it as the code that saved it did, or copy it to a state of another name"
+            )
         for what in ("distribution", "type", "schema"):
             if getattr(was, what) != getattr(now, what):
                 raise ProgramError(

@@ -22,7 +22,7 @@ from anabranch.runtime.memory import Memory
 from anabranch.runtime.messages import Version
 from anabranch.state.changes import OwnCodec, apply_rows, rows_of
 from anabranch.state.checkpoint.recovery import Found
-from anabranch.state.checkpoint.snapshots import read_chunk
+from anabranch.state.checkpoint.snapshots import batches, check_chunk
 from anabranch.state.found import blank
 from anabranch.state.parts import entry_keys, place_of, start
 
@@ -38,10 +38,11 @@ def restore(
     own: OwnCodec,
     kernels: Kernels | None,
     hosted: Sequence[int],
-) -> tuple[int, int]:
+    checked: bool = False,
+) -> None:
     """Let memory hold what was saved of these instances. With kernels large states go into flat memory at once.
 
-    Gives how many rows the snapshot had, and of how many epochs the effects came after it.
+    `checked` if the files of the snapshot are known to be whole.
     """
     restoring = _Restoring(found, version, graph, program, memory, own, hosted)
     restoring.make_parts()
@@ -49,16 +50,14 @@ def restore(
         restoring.lay_out(kernels)
     for chunk in found.snapshot.chunks:
         if restoring.concerns(chunk.state, chunk.instance):
-            for rows in read_chunk(found.location, chunk):
+            data = found.location.read(chunk.file) if checked else check_chunk(found.location, chunk)
+            for rows in batches(data, chunk):
                 restoring.apply(chunk.state, chunk.instance, rows, False, fresh=True)
-    epochs = 0
     for frame in found.frames():
-        epochs += 1
         for change in frame.changes:
             if restoring.concerns(change.state, change.instance):
                 restoring.apply(change.state, change.instance, change.rows, change.whole)
     restoring.complete()
-    return sum([chunk.rows for chunk in found.snapshot.chunks]), epochs
 
 
 class _Restoring:

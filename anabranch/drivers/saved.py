@@ -89,7 +89,7 @@ class SavedHere(Saved):
         self._memory = memory
         if self.found is not None:
             hosted = range(self.routing.instances)
-            restore(self.found, self.version, self._graph, self._program, memory, self._own, kernels, hosted)
+            restore(self.found, self.version, self._graph, self._program, memory, self._own, kernels, hosted, True)
         self._restored()
 
     def begin(self, desk: Desk, hold: Hold) -> None:

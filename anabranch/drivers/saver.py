@@ -65,4 +65,4 @@ class Saver:
 
 def described(graph: Graph) -> dict[str, SavedState]:
     """What a manifest says of each state."""
-    return {s.name: SavedState(str(s.type), s.distribution.value, schema_of(s)) for s in graph.states}
+    return {s.name: SavedState(str(s.type), s.distribution.value, schema_of(s), s.axis) for s in graph.states}

@@ -6,7 +6,7 @@ Laws: what is found holds every epoch that was acknowledged; it never holds part
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from anabranch.state.checkpoint.errors import Damaged
@@ -15,6 +15,7 @@ from anabranch.state.checkpoint.history import History, Link, candidates, chunk_
 from anabranch.state.checkpoint.location import Location
 from anabranch.state.checkpoint.manifests import Manifest
 from anabranch.state.checkpoint.reading import Piece, read_log
+from anabranch.state.checkpoint.snapshots import Chunk, check_chunk
 
 
 def find(location: Location, to_version: int | None = None, *, skip: Collection[str] = ()) -> Found | None:
@@ -65,6 +66,31 @@ def _in(location: Location, past: History, to_version: int | None, skip: Collect
             damage.add_note(note)
         raise damage
     raise ValueError(f"{location.name} has no snapshot of version {to_version} or before: choose a later one")
+
+
+def find_whole(
+    location: Location, to_version: int | None = None, is_whole: Callable[[Location, Chunk], object] = check_chunk
+) -> Found | None:
+    """The same, with all files of the snapshot read and checked: one that has a damaged file is passed over, if there
+    is an older one from which the logs lead on. `is_whole` raises `Damaged` if a file is not as it was written.
+    """
+    skip: list[str] = []
+    while True:
+        found = find(location, to_version, skip=skip)
+        if found is None:
+            return None
+        try:
+            for chunk in found.snapshot.chunks:
+                is_whole(location, chunk)
+        except Damaged as error:
+            assert found.name is not None
+            skip.append(found.name)
+            try:
+                find(location, to_version, skip=skip)
+            except (Damaged, ValueError):
+                raise error from None  # there is none: this is what is wrong
+        else:
+            return found
 
 
 def _noted(

@@ -6,9 +6,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from anabranch.state.checkpoint.errors import Damaged
-from anabranch.state.checkpoint.generations import Base, base_of, latest
+from anabranch.state.checkpoint.generations import Base, base_name, base_of, latest
 from anabranch.state.checkpoint.location import Location
 from anabranch.state.checkpoint.manifests import Manifest, manifests, order_of, read_manifest
+from anabranch.state.checkpoint.reading import pieces
 from anabranch.state.checkpoint.snapshots import FOLDER as SNAPSHOTS
 
 
@@ -47,6 +48,8 @@ def history(location: Location, *, undamaged: bool = False) -> History | None:
     It goes back as far as bases are there: a manifest before them is of no use.
     """
     newest = latest(location, undamaged=undamaged)
+    if not undamaged:
+        _check_none_is_lost(location, 0 if newest is None else newest[0])
     if newest is None:
         return None
     number, base = newest
@@ -65,6 +68,18 @@ def history(location: Location, *, undamaged: bool = False) -> History | None:
         links = (*earlier, *links)
     origin = oldest if oldest is not None and oldest.manifest is None and not oldest.chain else None
     return History(number, base, links, origin)
+
+
+def _check_none_is_lost(location: Location, newest: int) -> None:
+    """A run that never began leaves at most the snapshot that it would have begun with. One of which there is more has
+    begun, and acknowledged: where its base is gone, what was before it is not what there is to restore.
+    """
+    logged = {piece.generation for piece in pieces(location)}
+    saved = [order[0] for name in manifests(location) if (order := order_of(name))]
+    for number in sorted({*logged, *(g for g in saved if saved.count(g) > 1)}):
+        name = base_name(number)
+        if number > newest and not location.exists(name):  # it may be there since just now
+            raise Damaged(name, 0, None, f"the file is missing; logs or snapshots of generation {number} are there")
 
 
 def candidates(location: Location, past: History, skip: Collection[str] = ()) -> list[str]:

@@ -27,11 +27,12 @@ _NAME = re.compile(rf"{FOLDER}/(\d{{12,}})-(\d{{8,}})\.json")
 
 @dataclass(frozen=True, slots=True)
 class SavedState:
-    """How a state was declared, and the columns of its rows."""
+    """How a state was declared, and the columns of its rows. `axis` is what its keys name, where that is known."""
 
     type: str
     distribution: str
     schema: pa.Schema
+    axis: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,7 @@ def _content(m: Manifest) -> dict[str, Any]:
         name: {
             "type": state.type,
             "distribution": state.distribution,
+            "axis": state.axis,
             "columns": [[f.name, str(f.type)] for f in state.schema],  # for people
             "schema": base64.b64encode(state.schema.serialize().to_pybytes()).decode("ascii"),
         }
@@ -132,6 +134,7 @@ def _manifest(content: dict[str, Any]) -> Manifest:
             state["type"],
             state["distribution"],
             pa.ipc.read_schema(pa.py_buffer(base64.b64decode(state["schema"], validate=True))),
+            state.get("axis"),
         )
         for name, state in content["states"].items()
     }

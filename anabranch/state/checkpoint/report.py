@@ -16,6 +16,8 @@ from anabranch.state.checkpoint.snapshots import check_chunk
 
 OK = "ok"
 _T = TypeVar("_T")
+Watch = Callable[[str], None]
+"""Told the name of each file that was read."""
 
 
 @dataclass(slots=True)
@@ -36,15 +38,16 @@ class Report:
     files: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     problem: str | None = None
+    watch: Watch = field(default=lambda file: None, repr=False, compare=False)
 
     @property
     def ok(self) -> bool:
         return self.problem is None and all(said.startswith(OK) for said in self.files.values())
 
 
-def verify(location: Location) -> Report:
+def verify(location: Location, watch: Watch = lambda file: None) -> Report:
     """Read everything. Nothing is changed, nothing is raised for what is damaged."""
-    report = Report(location.name)
+    report = Report(location.name, watch=watch)
     for number, is_base in sorted(numbers(location)):
         if is_base:
             report.generation = number
@@ -90,6 +93,7 @@ def _check_logs(report: Report, location: Location) -> None:
         else:
             epochs = f"{OK}, epochs {found.first} to {found.last}" if found.frames else f"{OK}, no epochs"
             report.files[piece.file] = epochs + (f", {found.cut} bytes cut off at the end" if found.cut else "")
+        report.watch(piece.file)
 
 
 def _check(report: Report, name: str, check: Callable[..., _T], *arguments: object) -> _T | None:
@@ -98,6 +102,8 @@ def _check(report: Report, name: str, check: Callable[..., _T], *arguments: obje
     except (Damaged, OSError) as error:
         report.files[name] = _why(error)
         return None
+    finally:
+        report.watch(name)
     report.files[name] = OK
     return result
 
