@@ -39,12 +39,13 @@ def restore(
     kernels: Kernels | None,
     hosted: Sequence[int],
     checked: bool = False,
+    only: str | None = None,
 ) -> None:
     """Let memory hold what was saved of these instances. With kernels large states go into flat memory at once.
 
-    `checked` if the files of the snapshot are known to be whole.
+    `checked` if the files of the snapshot are known to be whole; with `only` one state is wanted.
     """
-    restoring = _Restoring(found, version, graph, program, memory, own, hosted)
+    restoring = _Restoring(found, version, graph, program, memory, own, hosted, only)
     restoring.make_parts()
     if kernels is not None:
         restoring.lay_out(kernels)
@@ -70,7 +71,9 @@ class _Restoring:
         memory: Memory,
         own: OwnCodec,
         hosted: Sequence[int],
+        only: str | None,
     ) -> None:
+        self._only = only
         self._found, self._version, self._graph, self._program = found, version, graph, program
         self._memory, self._own = memory, own
         self._routing = memory.routing
@@ -117,6 +120,8 @@ class _Restoring:
 
     def concerns(self, name: str, instance: int) -> bool:
         """May rows that an instance had be with one that is here?"""
+        if self._only is not None and name != self._only:
+            return False
         distribution = self._graph.state(name).distribution
         if distribution is Distribution.REPLICATED or (distribution is Distribution.PARTITIONED and self._moved):
             return True

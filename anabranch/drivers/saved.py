@@ -26,7 +26,8 @@ from anabranch.graph.nodes import Graph
 from anabranch.lang import Program
 from anabranch.runtime.memory import Memory
 from anabranch.runtime.messages import Version
-from anabranch.state.checkpoint.recovery import Found
+from anabranch.runtime.routing import Routing
+from anabranch.state.checkpoint.recovery import Found, find
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +42,7 @@ class Saved:
         self.found = opened.found
         self.routing, self.version, self.sequence = opened.routing, opened.version, opened.sequence
         self.recovery: Recovery | None = None
+        self._own = Owns(graph)
         self.saver = Saver(saving, opened.location, opened.generation, graph)
         for mark in _marks_in(opened.found):
             marks.add(mark)
@@ -70,6 +72,18 @@ class Saved:
         self.saver.changed = opened.version.epoch
         self.snapshots.start(self.saver.changed if self.found is None or made else self.found.snapshot.version)
 
+    def past(self, name: str, version: int) -> Memory:
+        """A state as it was after an epoch, as far back as snapshots and logs are kept."""
+        found = find(self._opened.location, to_version=version)
+        if found is None or (found.version < version and not self.saver.always):
+            kept = "none" if found is None else f"{found.version}"
+            raise ValueError(f"version {version} is not saved; the last before it is {kept}")
+        instances = found.snapshot.instances
+        memory = Memory(self._graph, None, Routing(found.snapshot.instance_of_bucket, (0,) * instances))
+        at = Version(found.version, found.attempt)
+        restore(found, at, self._graph, self._program, memory, self._own, None, range(instances), only=name)
+        return memory
+
     def stop(self, in_peace: bool) -> None:
         """The last snapshot, if there is to be one: an end in peace loses nothing."""
         self.snapshots.stop(in_peace)
@@ -80,10 +94,6 @@ class Saved:
 
 class SavedHere(Saved):
     """All state is in this process."""
-
-    def __init__(self, saving: Saving, graph: Graph, program: Program, workers: int, marks: Marks) -> None:
-        super().__init__(saving, graph, program, workers, marks)
-        self._own = Owns(graph)
 
     def restore(self, memory: Memory, kernels: Kernels | None) -> None:
         self._memory = memory

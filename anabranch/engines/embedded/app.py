@@ -26,6 +26,7 @@ from anabranch.engines.embedded.here import Here
 from anabranch.engines.embedded.history import History, Recorder
 from anabranch.engines.embedded.metrics import Meter, Metrics
 from anabranch.engines.embedded.progress import progress
+from anabranch.engines.embedded.rest import Before
 from anabranch.engines.embedded.states import States
 from anabranch.engines.embedded.tiers import TIERS
 from anabranch.engines.embedded.tracebacks import let_go
@@ -39,6 +40,7 @@ from anabranch.lang.types import NONE
 from anabranch.lang.values import coercer
 from anabranch.runtime.backlog import Limits
 from anabranch.runtime.messages import Committed, Results, Version
+from anabranch.state.sizes import size_of
 
 if TYPE_CHECKING:
     from anabranch.drivers.served import Served
@@ -136,7 +138,8 @@ class App:
         self.entries: Mapping[str, AppEntry] = MappingProxyType(
             {e.name: AppEntry(self, specs[e.name]) for e in self._graph.entries}
         )
-        self.state = States(self._graph, program.__anabranch_merges__, self._engine.rest)
+        past = None if saving is None else self._past
+        self.state = States(self._graph, program.__anabranch_merges__, self._engine.rest, past)
         self._served: list[Served] = []
         self._frames = None if frames is None else frames(self)
 
@@ -207,6 +210,12 @@ class App:
         """What was restored when the app started, if anything was."""
         found: Recovery | None = self._engine.recovery
         return found
+
+    def _past(self, state: str, version: int) -> Before:
+        if isinstance(version, bool) or not isinstance(version, int) or not 0 <= version <= self.version:
+            raise ValueError(f"versions are the numbers from 0 to {self.version}, got {version!r}")
+        self._engine.driver.desk.make_durable()
+        return Before(self._engine.saved.past(state, version), size_of)
 
     def history(self) -> History:
         """The requests in the order in which they took effect."""

@@ -25,6 +25,23 @@ class Rest(Protocol):
     def sizes(self) -> dict[str, int]: ...
 
 
+class Before:
+    """State as it was: it changes no more."""
+
+    def __init__(self, memory: Memory, size: Callable[[Any], int]) -> None:
+        self._memory, self._size = memory, size
+        self.routing = memory.routing
+
+    def look(self, read: Callable[[Held], T]) -> T:
+        return read(self._memory)
+
+    def change(self, steps: Sequence[Callable[[Held], None]], check: Callable[[Held], None]) -> None:
+        raise TypeError("this is the state of an earlier version, which does not change: load into app.state.NAME")
+
+    def sizes(self) -> dict[str, int]:
+        return {name: sum(map(self._size, parts)) for name, parts in self._memory.parts.items()}
+
+
 class RestHere:
     """Law: a change is one epoch, committed when the state is given back, or leaves no trace."""
 

@@ -31,13 +31,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+Past = Callable[[str, int], Rest]
+
+
 class States:
     """The states of an app by name."""
 
     _views: dict[str, StateView]
 
-    def __init__(self, graph: Graph, merges: Mapping[str, Any], rest: Rest) -> None:
-        vars(self)["_views"] = {s.name: StateView(s, merges.get(s.name), rest) for s in graph.states}
+    def __init__(self, graph: Graph, merges: Mapping[str, Any], rest: Rest, past: Past | None = None) -> None:
+        vars(self)["_views"] = {s.name: StateView(s, merges.get(s.name), rest, past) for s in graph.states}
 
     def __getattr__(self, name: str) -> StateView:
         views = self.__dict__.get("_views", {})
@@ -69,10 +72,11 @@ class StateView:
     _state: State
     _merge: Any
     _rest: Rest
+    _past: Past | None
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, state: State, merge: Any, rest: Rest) -> None:
-        vars(self).update(_state=state, _merge=merge, _rest=rest)
+    def __init__(self, state: State, merge: Any, rest: Rest, past: Past | None = None) -> None:
+        vars(self).update(_state=state, _merge=merge, _rest=rest, _past=past)
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -102,6 +106,16 @@ class StateView:
         parts = self._rest.look(lambda held: [copy_state(part) for part in self._parts(held)])
         # A merge may be the user's code: it does not hold up the app, and Ctrl-C ends it.
         return freeze_state(self._together(parts))
+
+    def as_of(self, version: int) -> StateView:
+        """The state as it was after an epoch; `app.version` counts them. For an app with a checkpoint location, as far
+        back as that goes.
+        """
+        if self._past is None:
+            raise TypeError(
+                f"{self._state.name} has no past: start the app with ab.run(..., checkpoint='folder') to have one"
+            )
+        return StateView(self._state, self._merge, self._past(self._state.name, version))
 
     def instances(self) -> list[Any]:
         """What each instance holds, by number, read-only."""
@@ -152,8 +166,6 @@ class StateView:
             return getattr(self.copy(), name)
         if mark == "writes":
             raise AttributeError(f"{state.name}.{name} writes: {self._instead}")
-        if name == "as_of":
-            raise AttributeError(f"{state.name}.as_of is reserved: not yet available; read the state as it is")
         raise AttributeError(f"{state.name} is a {state.type}, which has no {name!r}")
 
     def __setitem__(self, key: Any, value: Any) -> None:

@@ -78,6 +78,27 @@ def test_an_older_version_can_be_gone_back_to(tmp_path: Path) -> None:
         assert app.state.accounts[1] == 113
 
 
+@pytest.mark.parametrize("hosts", ["threads", "processes"])
+def test_states_can_be_read_as_they_were(tmp_path: Path, hosts: str) -> None:
+    kept: dict[int, tuple[Any, Any, Any]] = {}
+    for _ in range(2):
+        with run(tmp_path, 2, hosts) as app:
+            chance, program = random.Random(8), Bank()
+            for _ in range(12):
+                step(chance, program, app) if not kept else app.pay(1, 1)
+                states = app.state.accounts, app.state.seen, app.state.rules
+                kept[app.version] = states[0].copy(), states[1].copy(), states[2].copy()
+            for version, was in kept.items():
+                past = [app.state[name].as_of(version) for name in ("accounts", "seen", "rules")]
+                assert [state.copy() for state in past] == list(was), version
+            assert app.state.accounts.as_of(version)[1] == kept[version][0][1]
+            for wrong in (-1, app.version + 1, True, "1"):
+                with pytest.raises(ValueError, match="versions are the numbers from 0 to"):
+                    app.state.accounts.as_of(wrong)
+            with pytest.raises(TypeError, match="does not change"):
+                app.state.accounts.as_of(1).load({"key": [1], "value": [1]})
+
+
 class Before(ab.Program):
     kept: ab.Partitioned[ab.Table[int, int]] = ab.Table(default=0)
     other: ab.Partitioned[ab.Table[int, int]] = ab.Table(default=0)

@@ -69,7 +69,7 @@ def test_unknown_names(app: Any) -> None:
     with pytest.raises(AttributeError, match="own is a Visits, which has no 'by_place'"):
         _ = app.state.own.by_place
     for view in (app.state.table, app.state.own):
-        with pytest.raises(AttributeError, match="as_of is reserved: not yet available"):
+        with pytest.raises(TypeError, match="has no past: start the app with"):
             view.as_of(1)
         assert not hasattr(view, "__arrow_c_stream__") and not hasattr(view, "_repr_html_")
 
