@@ -1,7 +1,8 @@
 """The coordinator and its callers, where each worker has an address space to itself.
 
-Laws: a run begins when all workers have its program and their part of the state, and ends when one is lost; whoever
-waits is told at once. What is read or written between two epochs goes the way of collected requests.
+Laws: a run begins when all workers have its program and their part of the state. When one is lost another takes its
+place and restores what it had; where nothing is saved the run ends, and whoever waits is told at once. What is read or
+written between two epochs goes the way of collected requests.
 """
 
 from __future__ import annotations
@@ -498,9 +499,8 @@ class Apart:
     def _give_up(self, worker: int, why: str) -> None:
         if self._stopping or self.desk.broken is not None:
             return
-        self.desk.fail(
-            StateLost(
-                f"worker {worker} is lost ({why}), and with it the state it held: the run has ended; "
-                "start it again with ab.run(...) and fill it from its source"
-            )
-        )
+        saved = self._saved is not None
+        lost = "more often than makes sense" if saved else "and with it the state it held"
+        way_on = "the same checkpoint" if saved else "ab.run(...) and fill it from its source"
+        told = f"worker {worker} is lost ({why}), {lost}: the run has ended; start it again with {way_on}"
+        self.desk.fail(StateLost(told))

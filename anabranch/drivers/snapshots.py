@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from time import monotonic
 from typing import Any, Protocol
 
@@ -156,7 +156,8 @@ class Snapshots:
                 saver.generation.check()
             except BaseException:
                 saver.logging = saver.always
-                source.abandon()
+                with suppress(Exception):  # what went wrong first is what is told
+                    source.abandon()
                 raise
             version = begun
             if logged is not None and logged[0] > begun:
