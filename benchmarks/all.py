@@ -30,6 +30,7 @@ BENCHMARKS: dict[str, tuple[str, ...]] = {
     "state_size": (),
     "second_start": (),
     "growth": ("plots",),
+    "durability": ("plots",),
     "apart": ("plots",),
     "spark": (),
 }

@@ -16,6 +16,7 @@ class Waiting:
     found: dict[int, Any] = field(default_factory=dict)
     complete: threading.Event = field(default_factory=threading.Event)
     lost: int | None = None  # a worker that will not answer
+    links: dict[int, Any] = field(default_factory=dict)  # the connections of those who were asked
 
 
 class Answers:

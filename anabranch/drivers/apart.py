@@ -113,6 +113,7 @@ class Apart:
         started again, and restores what it had.
         """
         self._saved = saved
+        self.stands_on = 0 if saved is None else saved.found  # the generation whose history has what is committed
         self._installed: list[str] = []  # entries whose kernels are in use
         self._beginning, self._launcher, self._copies, self._wire = beginning, launcher, copies, wire
         self._patience = patience or Patience()
@@ -217,7 +218,7 @@ class Apart:
             while not self._tried(steps, check, interrupts):
                 self._fetch(beginning, interrupts)
             effects = self._copies.effects()
-            waiting = self._answers.expect(coordinator.reserved, range(routing.workers))
+            waiting = self._expect(coordinator.reserved, range(routing.workers))
             for worker in range(routing.workers):
                 own = tuple((i, tuple(effects[i])) for i in routing.hosted(worker) if effects[i])
                 self._post(worker, Apply(coordinator.reserved, coordinator.committed, own))
@@ -247,12 +248,19 @@ class Apart:
         for want in self._copies.wanted:
             wants.setdefault(self.routing.worker_of(want.instance), []).append(want)
         self._copies.rollback(beginning)
-        waiting = self._answers.expect(number, wants)
+        waiting = self._expect(number, wants)
         for worker, own in wants.items():
             self._post(worker, Fetch(coordinator.reserved, coordinator.committed, HOLDER, number, tuple(own)))
         for entries in self._await(waiting, interrupts).values():
             for want, found in entries.found:
                 self._copies.fill(want, found)
+
+    def _expect(self, question: Any, workers: Iterable[int]) -> Waiting:
+        """Wait for an answer of each, as long as they are who they are now."""
+        asked = list(workers)
+        waiting = self._answers.expect(question, asked)
+        waiting.links = {worker: self._fleet.links.get(worker) for worker in asked}
+        return waiting
 
     def _await(self, waiting: Waiting, interrupts: HoldBack | None = None) -> dict[int, Any]:
         while not waiting.complete.wait(PULSE):
@@ -260,6 +268,9 @@ class Apart:
                 interrupts.relent()
             if self._stopping or self.desk.broken is not None:
                 self.desk.refuse_closed()
+            for worker in list(waiting.open):
+                if waiting.links[worker] is None or self._fleet.links.get(worker) is not waiting.links[worker]:
+                    raise _Gone(worker)
         if waiting.lost is not None:
             raise _Gone(waiting.lost)
         return waiting.found
@@ -307,7 +318,7 @@ class Apart:
 
         def ask() -> dict[int, Any]:
             with self.hold():
-                waiting = self._answers.expect(entry, range(self.routing.workers))
+                waiting = self._expect(entry, range(self.routing.workers))
                 self._fleet.post_all(Install(entry, coordinator.reserved, coordinator.committed))
                 return self._await(waiting)
 
@@ -324,7 +335,7 @@ class Apart:
     def copy(self, snapshot: int, workers: Iterable[int]) -> dict[int, Copied]:
         """Let these workers copy a slice, for one who holds the state."""
         coordinator, number, asked = self.desk.coordinator, next(self.desk.numbers), list(workers)
-        waiting = self._answers.expect(number, asked)
+        waiting = self._expect(number, asked)
         for worker in asked:
             self._post(worker, Copy(number, snapshot, coordinator.reserved, coordinator.committed))
         return _without_problems(self._await(waiting))
@@ -332,7 +343,7 @@ class Apart:
     def keep(self, snapshot: int, wanted: bool) -> dict[int, Kept]:
         """Let all workers put what they copied on disk, or give it up."""
         number = next(self.desk.numbers)
-        waiting = self._answers.expect(number, list(self._fleet.links) if not wanted else range(self.routing.workers))
+        waiting = self._expect(number, list(self._fleet.links) if not wanted else range(self.routing.workers))
         self._fleet.post_all(Keep(number, snapshot, wanted))
         found = self._await(waiting)
         return _without_problems(found) if wanted else found
@@ -348,7 +359,7 @@ class Apart:
     def _report(self) -> list[Reported]:
         with self.hold() as interrupts:  # else the sizes would be those of states that change meanwhile
             number = next(self.desk.numbers)
-            waiting = self._answers.expect(number, range(self.routing.workers))
+            waiting = self._expect(number, range(self.routing.workers))
             self._fleet.post_all(Report(number))
             found = self._await(waiting, interrupts)
         return [found[w] for w in range(self.routing.workers)]
@@ -458,7 +469,7 @@ class Apart:
             link.mail.put(Content(version, self._beginning(self.routing.hosted(link.number))))
         elif self._saved is not None:
             self.desk.make_durable()  # what is committed is to be found where it is looked for
-            link.mail.put(FromDisk(version, tuple(self._installed)))
+            link.mail.put(FromDisk(version, self.stands_on, tuple(self._installed)))
         else:
             self.lost(link.number, f"it has nothing of version {version}")
 

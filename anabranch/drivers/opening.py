@@ -23,6 +23,7 @@ from anabranch.runtime.messages import NOTHING_YET, Version
 from anabranch.runtime.routing import Routing, spread_evenly
 from anabranch.state.checkpoint.generations import Base, Generation, claim
 from anabranch.state.checkpoint.location import Location, open_location
+from anabranch.state.checkpoint.reading import pieces
 from anabranch.state.checkpoint.recovery import Found, find, find_whole
 from anabranch.state.checkpoint.snapshots import Chunk, check_chunk
 
@@ -65,12 +66,16 @@ def open_checkpoint(saving: Saving, graph: Graph, workers: int) -> Opened:
     found = _find(location, saving.to_version, checked)  # before the claim: what cannot be restored disturbs nobody
     if found is not None:
         _compare(graph, found, location)
+        _routing(graph, found, workers)
     info = {"program": graph.name, "host": socket.gethostname(), "pid": os.getpid(), "time": _now()}
     generation = Generation(location, claim(location, info))
     # Again: whatever was acknowledged before the claim is there now, and what comes later is not acknowledged.
     found = _find(location, saving.to_version, checked)
     if found is None:
         return Opened(location, generation, None, spread_evenly(workers))
+    for piece in pieces(location):  # what this run goes on from is to be on disk before anything is built on it
+        if any(span.generation == piece.generation for span in found.spans):
+            location.sync(piece.file)
     routing = _routing(graph, found, workers)
     return Opened(
         location, generation, found, routing, Version(found.version, found.attempt), found.sequence, [*found.notes]

@@ -300,7 +300,7 @@ class Resident:
         if waiting is None or waiting.committed != given.version:
             return
         assert self._saver is not None
-        self._saver.restore(given.version, self._kernels)
+        self._saver.restore(given.version, given.stands_on, self._kernels)
         for entry in given.entries:
             self._kernels.install(entry, self._kernels.prepare(entry))
         self._host.mail.put(Loaded(given.version))

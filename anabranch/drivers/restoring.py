@@ -21,11 +21,13 @@ from anabranch.lang.merges import mean
 from anabranch.runtime.memory import Memory
 from anabranch.runtime.messages import Version
 from anabranch.state.changes import OwnCodec, apply_rows, rows_of
+from anabranch.state.checkpoint.reading import pieces
 from anabranch.state.checkpoint.recovery import Found
 from anabranch.state.checkpoint.snapshots import batches, check_chunk
 from anabranch.state.found import blank
 from anabranch.state.parts import entry_keys, place_of, start
 
+LONG_LOG = 1 << 20  # bytes of the log, the same
 LARGE = 50_000  # rows of a state from which on it is restored into flat memory at once
 
 
@@ -99,13 +101,16 @@ class _Restoring:
         rows: dict[str, int] = {}
         for chunk in self._found.snapshot.chunks:
             rows[chunk.state] = rows.get(chunk.state, 0) + chunk.rows
-        large = [s.name for s in self._saved if rows.get(s.name, 0) >= LARGE and is_builtin(s.cls)]
+        counted = {span.generation for span in self._found.spans}
+        logged = sum([size for p, size in pieces(self._found.location).items() if p.generation in counted])
+        long = logged >= LONG_LOG  # of which state is not known before it is read
+        large = [s.name for s in self._saved if (long or rows.get(s.name, 0) >= LARGE) and is_builtin(s.cls)]
         if large and set(self._instances) == set(self._hosted):
             self._flat = {name for name in large if kernels.code.shapes[name].fits}
             kernels.lay_out(sorted(self._flat))
             for name in self._flat:
                 for i in self._instances:
-                    self._reserve(name, i, rows[name])
+                    self._reserve(name, i, rows.get(name, 0))
 
     def _reserve(self, name: str, instance: int, rows: int) -> None:
         """Room for what will come: an index that grows bit by bit takes longer."""

@@ -68,6 +68,7 @@ class Saved:
             self.saver, source, self.routing, graph.name, fingerprint(graph), hold, now, self._marks
         )
         made = self.snapshots.first() if opened.must_save(graph) else None
+        opened.generation.check()
         opened.generation.begin(opened.base(made))
         self.saver.changed = opened.version.epoch
         self.snapshots.start(self.saver.changed if self.found is None or made else self.found.snapshot.version)
@@ -120,12 +121,14 @@ class SavedApart(Saved):
     def at(self) -> SavedAt:
         where = self._saving.where
         paths = tuple([_absolute(path) for path in (where if isinstance(where, list | tuple) else [where])])
-        return SavedAt(paths, self._saving.fence, self._opened.generation.number, self.saver.always)
+        found = 0 if self.found is None else self.found.history.number
+        return SavedAt(paths, self._saving.fence, self._opened.generation.number, found, self.saver.always)
 
     def begin(self, driver: Apart) -> None:
         """All workers have their state: from now on epochs are logged."""
         self._restored()
         self._begin(driver.desk, driver.hold, _AtWorkers(driver))
+        driver.stands_on = self._opened.generation.number
 
     def epoch(self, version: Version, sequence: int, writers: Sequence[str], marks: Sequence[Mark]) -> None:
         self.saver.commit(version, sequence, (), writers, marks)
@@ -154,11 +157,15 @@ class _AtWorkers:
     def begin(self, epoch: int) -> None:
         self._epoch, self._pieces = epoch, dict[str, int]()
         self._more = set(range(self._driver.routing.workers))
-        self.copy()
+        self._copy(beginning=True)
 
     def copy(self) -> bool:
+        return self._copy(beginning=False)
+
+    def _copy(self, beginning: bool) -> bool:
         for worker, told in self._driver.copy(self._epoch, self._more).items():
-            self._pieces[told.writer] = told.piece
+            # One that has come in the place of another since: all of its log is after the beginning.
+            self._pieces.setdefault(told.writer, told.piece if beginning else 0)
             if not told.more:
                 self._more.discard(worker)
         return bool(self._more)

@@ -58,8 +58,9 @@ class Saver:
 
     def wait(self, ticket: int) -> None:
         """Until that is on disk, and nobody else has opened the location meanwhile."""
-        if self.always and ticket:
-            self.log.sync(ticket)
+        if self.always:
+            if ticket:
+                self.log.sync(ticket)
             self.generation.check()
 
 

@@ -48,11 +48,14 @@ _SIZE = struct.Struct("<Q")
 
 @dataclass(frozen=True, slots=True)
 class SavedAt:
-    """The checkpoint location of a run, its generation there, and whether every epoch is logged."""
+    """The checkpoint location of a run, its generation there, the one it was restored from (0: none), and whether
+    every epoch is logged.
+    """
 
     where: tuple[str, ...]
     fence: str
     generation: int
+    found: int
     always: bool
 
 
@@ -107,9 +110,10 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class FromDisk:
-    """Its content is in the checkpoint location; these entries have kernels that are in use."""
+    """Its content is in the checkpoint location, in the history of a generation; these entries have kernels in use."""
 
     version: Version
+    stands_on: int
     entries: tuple[str, ...]
 
 

@@ -55,8 +55,9 @@ class WorkerSaver:
             self._log.sync(self._ticket)
         return self.writer
 
-    def restore(self, version: Version, kernels: Kernels) -> None:
-        found = find(self._location, to_version=version.epoch)
+    def restore(self, version: Version, stands_on: int, kernels: Kernels) -> None:
+        """`stands_on` is the generation whose history has it: others may have begun since."""
+        found = find(self._location, to_version=version.epoch, newest=stands_on)
         assert found is not None, f"{self._location.name} has nothing of version {version}"
         restore(found, version, self._graph, self._program, self._memory, self._own, kernels, self._hosted)
 
@@ -67,7 +68,8 @@ class WorkerSaver:
         snapshot = self._snapshot
         if snapshot is None or snapshot.number != order.snapshot:
             self._logging = True
-            writer = SnapshotWriter(self._location, self._generation, order.snapshot, self.writer)
+            named = f"{self.writer}.{order.number}"  # what was given up under another may still be there
+            writer = SnapshotWriter(self._location, self._generation, order.snapshot, named)
             copying = Copying(self._graph, self._memory, self._own, self._hosted)
             snapshot = self._snapshot = _Snapshot(order.snapshot, copying, writer, self._log.cut())
         more = snapshot.copy()

@@ -1,7 +1,9 @@
 """Replay seeds of the simulator.
 
-python -m tests.simulation --seed 17              # its story, step by step, and what is wrong with it
-python -m tests.simulation --first 0 --seeds 20000 [--jobs N] [--json]
+python -m tests.simulation [--saved] --seed 17    # its story, step by step, and what is wrong with it
+python -m tests.simulation [--saved] --first 0 --seeds 20000 [--jobs N] [--json]
+
+With --saved the stories are those of several runs on one disk.
 """
 
 from __future__ import annotations
@@ -15,34 +17,36 @@ import time
 import traceback
 
 from tests.simulation.check import CHUNK, run_chunk, run_seed
+from tests.simulation.lineage import run_saved, run_saved_chunk
 
 
-def tell(seed: int) -> int:
+def tell(seed: int, saved: bool) -> int:
     try:
-        world = run_seed(seed)
+        told = run_saved(seed) if saved else run_seed(seed)
     except Exception as error:
         print(*error.__dict__.get("story", []), sep="\n")
         traceback.print_exc()
         return 1
-    print(*world.story, sep="\n")
-    print(f"seed {seed}: {world.case.name}, {len(world.ran)} requests, equal to the oracle")
+    print(*told.story, sep="\n")
+    print(f"seed {seed}: {told.case.name}, equal to the oracle")
     return 0
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seed", type=int, help="tell the story of one seed")
+    parser.add_argument("--saved", action="store_true", help="stories of several runs on one disk")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seeds", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     if options.seed is not None:
-        return tell(options.seed)
+        return tell(options.seed, options.saved)
     start, seeds, steps, failures = time.monotonic(), 0, 0, []
     with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
         chunks = range(options.first, options.first + options.seeds, CHUNK)
-        for some, more, failed in pool.imap_unordered(run_chunk, chunks):
+        for some, more, failed in pool.imap_unordered(run_saved_chunk if options.saved else run_chunk, chunks):
             seeds, steps, failures = seeds + some, steps + more, failures + failed
             print(*failed, sep="\n", end="\n" if failed else "", file=sys.stderr)
             if sys.stderr.isatty():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from anabranch.engines.sequential import SequentialApp
 from anabranch.lang.entry import Entry
@@ -10,9 +11,14 @@ from anabranch.lang.marks import same_state
 from anabranch.runtime.messages import Outcome, Raised, Ran
 from tests.generator.plain import canonical, states_of
 from tests.simulation.cases import make_case
-from tests.simulation.world import Content, Look, World
+from tests.simulation.clients import Content, Look
+from tests.simulation.world import World
 
 CHUNK = 100
+
+
+class Told(Protocol):
+    story: list[str]
 
 
 def run_seed(seed: int, apart: bool | None = None) -> World:
@@ -31,10 +37,14 @@ def run_seed(seed: int, apart: bool | None = None) -> World:
 
 def run_chunk(first: int) -> tuple[int, int, list[str]]:
     """The number of seeds and steps, and the failures."""
+    return each_of(first, run_seed)
+
+
+def each_of(first: int, run: Callable[[int], Told]) -> tuple[int, int, list[str]]:
     steps, failures = 0, []
     for seed in range(first, first + CHUNK):
         try:
-            steps += len(run_seed(seed).story)
+            steps += len(run(seed).story)
         except Exception as error:
             told = str(error).splitlines()[0] if str(error) else ""
             failures.append(f"seed {seed}: {type(error).__name__}: {told[:300]}")
@@ -72,17 +82,17 @@ def _check_oracle(world: World) -> None:
         _check_looks([look for look in looks if look.ran == at], oracle)
         asked = world.asked[ran.request.number]
         oracle.sequence = ran.sequence
-        assert_same(told(asked.outcome), _answer_of(oracle, ran), f"request {ran.request.number} ({ran.request.entry})")
+        assert_same(told(asked.outcome), answer_of(oracle, ran), f"request {ran.request.number} ({ran.request.entry})")
     _check_looks([look for look in looks if look.ran == len(world.ran)], oracle)
-    _check_state(world._at_rest(world.coordinator.committed), oracle, "at the end")
+    check_state(world.at_rest(world.coordinator.committed), oracle, "at the end")
 
 
 def _check_looks(looks: list[Look], oracle: SequentialApp) -> None:
     for look in looks:
-        _check_state(look.instances, oracle, f"seen after {look.ran} requests")
+        check_state(look.instances, oracle, f"seen after {look.ran} requests")
 
 
-def _check_state(instances: list[Content], oracle: SequentialApp, when: str) -> None:
+def check_state(instances: list[Content], oracle: SequentialApp, when: str) -> None:
     for name, parts in oracle.store.parts.items():
         for i, part in enumerate(parts):
             assert same_state(instances[i][name], part), (
@@ -100,7 +110,7 @@ def _check_plain(world: World) -> None:
     assert set(states_of(program)) == set(world.memory.parts)
 
 
-def _answer_of(oracle: SequentialApp, ran: Ran) -> Any:
+def answer_of(oracle: SequentialApp, ran: Ran) -> Any:
     try:
         return canonical(oracle.run(ran.request.entry, ran.request.rows))
     except Exception as error:

@@ -11,7 +11,8 @@ from anabranch.runtime.routing import spread_evenly
 from anabranch.runtime.worker import Pace
 from tests.simulation.cases import Case, Faults
 from tests.simulation.check import check
-from tests.simulation.world import COORDINATOR, World
+from tests.simulation.telling import COORDINATOR
+from tests.simulation.world import World
 
 
 class Put(ab.Program):
@@ -38,38 +39,38 @@ def deliver(world: World) -> None:
     """All that can be delivered, worked and loaded, until nothing is left."""
     while any(world.network.values()) or world.again or world.loading:
         for channel in [c for c, messages in world.network.items() if messages]:
-            world._deliver(channel)
+            world.deliver(channel)
         for worker in sorted(world.again):
-            world._work(worker)
+            world.work(worker)
         for worker in sorted(world.loading):
-            world._load(worker)
+            world.load(worker)
 
 
 def test_a_late_settle_reaches_the_next_incarnation_of_its_worker() -> None:
     """It loads what was committed then; it must not say later that it holds what is committed now."""
     w = world((("put", tuple((k,) for k in range(8))),))
-    w._ask(w.clients[0])
+    w.ask(w.clients[0])
     w.network.clear()  # both Begin are lost
-    w._coordinate(Stalled())
+    w.coordinate(Stalled())
     late = w.network[COORDINATOR, 1].pop()
     assert isinstance(late, Settle)
-    w._coordinate(Stalled())
+    w.coordinate(Stalled())
     while not all(any(isinstance(m, Finished) for m in w.network.get((i, COORDINATOR), [])) for i in (0, 1)):
         for channel, messages in list(w.network.items()):
             if messages and not isinstance(messages[0], Finished):
-                w._deliver(channel)
+                w.deliver(channel)
         for worker in sorted(w.again):
-            w._work(worker)
-    w._crash(1)
-    w._restart(1)
-    w._send(COORDINATOR, 1, late)
-    w._deliver((COORDINATOR, 1))
-    w._load(1)
+            w.work(worker)
+    w.mishaps.crash(1)
+    w.restart(1)
+    w.send(COORDINATOR, 1, late)
+    w.deliver((COORDINATOR, 1))
+    w.load(1)
     deliver(w)  # both have finished: committed
     assert w.ran
     while w.hosts:
-        w._hear()
+        w.hear()
         deliver(w)
-    w._validate()
-    w._at_rest(w.coordinator.committed)
+    w.validate()
+    w.at_rest(w.coordinator.committed)
     check(w)

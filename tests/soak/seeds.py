@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 
 from tests.simulation.check import run_chunk as run_stories
+from tests.simulation.lineage import run_saved_chunk as run_ages
 from tests.soak.part import Part, in_chunks
 
 WHAT = """Each seed is a program, clients, a number of workers and a schedule with delays, repeats, losses, crashes,
-stalls, aborts and withdrawn requests; answers, state and every look at it must equal the sequential engine's."""
+stalls, aborts and withdrawn requests; answers, state and every look at it must equal the sequential engine's. Each is
+also told of several runs on one disk, which are killed, lose their power in the middle of what they write, find the
+disk full and replace each other: what one restores must be what the one before has acknowledged."""
 
 
 def soak_seeds(first: int, seeds: int, jobs: int) -> Part:
@@ -17,4 +20,6 @@ def soak_seeds(first: int, seeds: int, jobs: int) -> Part:
 
 def run_chunk(first: int) -> tuple[Counter[str], list[str]]:
     seeds, steps, failures = run_stories(first)
-    return Counter({"seeds": seeds, "steps": steps}), failures
+    ages, more, failed = run_ages(first)
+    counts = {"seeds": seeds, "steps": steps, "seeds of several runs": ages, "their steps": more}
+    return Counter(counts), failures + failed

@@ -73,10 +73,10 @@ def run(
     With `hosts="processes"` each worker is a process of its own; with `on` a SparkSession, or "spark" for a local one,
     each is a Spark task that stays. Connections between processes can have `tls`, and `ports` to choose from.
     With a `checkpoint` location the app is saved there and goes on from what it finds there. `durability` "epoch"
-    answers when an epoch is on disk, "snapshot" loses what came after the last snapshot, "none" what came after the last
-    `app.checkpoint()`. There is a snapshot every `snapshot_every` seconds, or `snapshot_bytes` of log; `snapshot_mode`
-    "sync" stops the app for it. `to_version` goes back to an older version; `fence="none"` is for locations that cannot
-    create a file only if it is absent.
+    answers when an epoch is on disk, "snapshot" loses what came after the last snapshot, "none" what came after the
+    last `app.checkpoint()`. There is a snapshot every `snapshot_every` seconds, or `snapshot_bytes` of log;
+    `snapshot_mode` "sync" stops the app for it. `to_version` goes back to an older version; `fence="none"` is for
+    locations that cannot create a file only if it is absent.
     With `history` the app keeps all inputs, so that `app.history()` can be replayed; that costs their memory.
     `tier` is "auto" (entries are compiled to machine code once that is worth the wait), "compiled" (all that can be, at
     the start) or "python" (none); `app.explain()` says what can be compiled and why not.

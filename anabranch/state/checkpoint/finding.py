@@ -18,14 +18,16 @@ from anabranch.state.checkpoint.reading import Piece, read_log
 from anabranch.state.checkpoint.snapshots import Chunk, check_chunk
 
 
-def find(location: Location, to_version: int | None = None, *, skip: Collection[str] = ()) -> Found | None:
+def find(
+    location: Location, to_version: int | None = None, *, skip: Collection[str] = (), newest: int | None = None
+) -> Found | None:
     """What the newest generation that has begun goes on from; None if there is none.
 
     With `to_version`, what came after that epoch is ignored: the way on after damage. Manifests in `skip` are taken as
-    damaged: for a caller that found the rows of one to be so.
+    damaged: for a caller that found the rows of one to be so. With `newest`, no later generation is looked at.
     """
     try:
-        past = history(location)
+        past = history(location, newest=newest)
     except Damaged as error:
         return _before_damaged_base(location, to_version, skip, error)
     return None if past is None else _in(location, past, to_version, skip)

@@ -84,9 +84,13 @@ def claimed_by(location: Location, number: int) -> dict[str, Any]:
     return unsealed(location, claim_name(number), "generation")
 
 
-def latest(location: Location, *, undamaged: bool = False) -> tuple[int, Base] | None:
-    """The newest generation that has begun, and where; or the newest of which that can be read."""
-    for number in sorted((n for n, is_base in numbers(location) if is_base), reverse=True):
+def latest(location: Location, *, undamaged: bool = False, newest: int | None = None) -> tuple[int, Base] | None:
+    """The newest generation that has begun, and where; or the newest of which that can be read.
+
+    With `newest` those above it are passed over.
+    """
+    begun = [n for n, is_base in numbers(location) if is_base and (newest is None or n <= newest)]
+    for number in sorted(begun, reverse=True):
         try:
             return number, base_of(location, number)
         except Damaged:

@@ -42,17 +42,17 @@ class History:
         return any(k.generation == generation and (k.last is None or version <= k.last) for k in self.links)
 
 
-def history(location: Location, *, undamaged: bool = False) -> History | None:
-    """The history of a location, or of what is undamaged of it.
+def history(location: Location, *, undamaged: bool = False, newest: int | None = None) -> History | None:
+    """The history of a location, or of what is undamaged of it, or of a generation that has begun.
 
     It goes back as far as bases are there: a manifest before them is of no use.
     """
-    newest = latest(location, undamaged=undamaged)
-    if not undamaged:
-        _check_none_is_lost(location, 0 if newest is None else newest[0])
-    if newest is None:
+    begun = latest(location, undamaged=undamaged, newest=newest)
+    if not undamaged and newest is None:
+        _check_none_is_lost(location, 0 if begun is None else begun[0])
+    if begun is None:
         return None
-    number, base = newest
+    number, base = begun
     links = (*_chain(base), Link(number, None))
     oldest: Base | None = base
     while True:

@@ -72,6 +72,16 @@ class LocalLocation:
                 continue
         raise FileNotFoundError(errno.ENOENT, f"no such file in the checkpoint {self.name}", name)
 
+    def sync(self, name: str) -> None:
+        for path in self._places(name):
+            if _is_there(path):
+                file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+                try:
+                    sync_file(file)
+                finally:
+                    os.close(file)
+                sync_folder(path.parent)
+
     def exists(self, name: str) -> bool:
         return any(_is_there(path) for path in self._places(name))
 

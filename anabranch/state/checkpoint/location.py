@@ -65,6 +65,10 @@ class Location(Protocol):
 
     def exists(self, name: str) -> bool: ...
 
+    def sync(self, name: str) -> None:
+        """What is in a file, whoever wrote it, is durable when this returns."""
+        ...
+
     def list(self, folder: str) -> dict[str, int]:
         """All files below the folder, by the names that `read` takes, with their bytes; none if it is not there."""
         ...

@@ -62,6 +62,9 @@ class FsspecLocation:
             raise Damaged(name, 0, None, f"its object number {missing} is missing, of {max(pieces)}")
         return memoryview(b"".join(self._files.cat_file(self._path(piece_name(name, n))) for n in sorted(pieces)))
 
+    def sync(self, name: str) -> None:
+        """Nothing: what can be read there is durable."""
+
     def exists(self, name: str) -> bool:
         self._files.invalidate_cache()
         if self._files.exists(self._path(checked(name))):

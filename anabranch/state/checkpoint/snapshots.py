@@ -20,6 +20,8 @@ OPEN = 64
 """Files open at once. Rows of a state and instance whose file was closed to make room go to another file."""
 
 _BUFFERED = 1 << 20
+AT_ONCE = 16 << 20
+"""Bytes that are made durable together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,7 @@ class _Sink:
         self.closed = False
         self._file = location.open(file)
         self._waiting = bytearray()
+        self._synced = 0
 
     def write(self, data: bytes | memoryview) -> int:
         view = memoryview(data).cast("B")
@@ -149,6 +152,9 @@ class _Sink:
     def _put(self, parts: list[bytes | memoryview]) -> None:
         self._waiting = bytearray()
         self._file.append(parts)
+        if self._file.size - self._synced >= AT_ONCE:  # one large sync would hold up those of the log
+            self._file.sync()
+            self._synced = self._file.size
 
     def tell(self) -> int:
         return self.size

@@ -84,6 +84,10 @@ class SimulatedDisk:
             raise FileNotFoundError(errno.ENOENT, "is not there", name)
         return memoryview(bytes(self._files[name].data))
 
+    def sync(self, name: str) -> None:
+        file = self._files[name]
+        file.synced, file.ends, file.named = len(file.data), [], True
+
     def exists(self, name: str) -> bool:
         self.before("exists", checked(name))
         return name in self._files
