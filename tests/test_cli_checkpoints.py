@@ -15,6 +15,7 @@ from rich.console import Console
 import anabranch as ab
 from anabranch.cli import main
 from anabranch.inspecting import showing
+from anabranch.state.checkpoint.errors import Damaged
 from tests.engines.checkpoint.model import run
 
 Captured = pytest.CaptureFixture[str]
@@ -65,14 +66,23 @@ def test_damage_is_told_with_the_way_on(location: Path, capsys: Captured) -> Non
     assert "not verified: files were not read whole" in capsys.readouterr().out
     assert main(["inspect", str(location)]) == 1
     out = capsys.readouterr().out
-    assert "cannot be restored as it is" in out
+    assert "restores version 32" in out
     assert f"DAMAGED {file}: byte 0: it does not match the checksum in its manifest" in out
-    assert "The last good version is 30." in out and "ab.run(..., to_version=30)" in out
+    assert "Version 32 can be restored all the same: what is damaged is not needed for it" in out
     assert main(["inspect", str(location), "--json"]) == 1
     told = json.loads(capsys.readouterr().out)
-    assert (told["ok"], told["version"], told["last_good"], [*told["damage"]]) == (False, None, 30, [file])
-    with run(location, to_version=30) as app:
+    assert (told["ok"], told["version"], told["last_good"], [*told["damage"]]) == (False, 32, 32, [file])
+    with run(location) as app:
         assert app.state.accounts[29] == 129
+
+
+def test_where_all_snapshots_are_damaged_nothing_can_be_restored(location: Path, capsys: Captured) -> None:
+    for file in (location / "snapshots").rglob("*.arrow"):
+        file.write_bytes(file.read_bytes()[:-1] + b"?")
+    assert main(["inspect", str(location)]) == 1
+    assert "cannot be restored as it is" in capsys.readouterr().out
+    with pytest.raises(Damaged):
+        run(location)
 
 
 def test_on_a_terminal_there_are_tables_and_a_bar(
