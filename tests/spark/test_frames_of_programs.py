@@ -99,9 +99,9 @@ def watched(app: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     request, drop = app._frames._request, app._frames._drop
 
-    def requested(spec: Any, rows: Any) -> Any:
+    def requested(spec: Any, rows: Any, mark: Any) -> Any:
         found[rows.query] = rows
-        return request(spec, rows)
+        return request(spec, rows, mark)
 
     def dropped(query: str, batch: int) -> None:
         found.setdefault(query, None)
