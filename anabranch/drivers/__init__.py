@@ -6,5 +6,6 @@ Workers apart: apart (callers' side), fleet and answers (workers as the coordina
     (a worker in its own process), nursery and processes (start them), staging (rows that feeders bring)
 A program there: shipping, scopes
 Bytes and wires: values, wire (messages as bytes), pieces and letters (long ones), flight, tls
+Saved: the folder durable
 Served to others: served, reception, described, typecodes, carried (exceptions), crossing (tables and states)
 """

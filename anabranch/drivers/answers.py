@@ -15,7 +15,6 @@ class Waiting:
     open: set[int]
     found: dict[int, Any] = field(default_factory=dict)
     complete: threading.Event = field(default_factory=threading.Event)
-    lost: int | None = None  # a worker that will not answer
     links: dict[int, Any] = field(default_factory=dict)  # the connections of those who were asked
 
 
@@ -35,14 +34,10 @@ class Answers:
             waiting.complete.set()
         return waiting
 
-    def lose(self, worker: int) -> None:
-        """A worker is gone: whoever waits for it need not."""
+    def drop(self, waiting: Waiting) -> None:
+        """Nobody waits for it any more."""
         with self._lock:
-            for question, waiting in list(self._waiting.items()):
-                if worker in waiting.open:
-                    del self._waiting[question]
-                    waiting.lost = worker
-                    waiting.complete.set()
+            self._waiting = {question: w for question, w in self._waiting.items() if w is not waiting}
 
     def take(self, question: Any, worker: int, answer: Any) -> bool:
         """Whether someone waits for it."""

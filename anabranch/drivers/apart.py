@@ -270,9 +270,8 @@ class Apart:
                 self.desk.refuse_closed()
             for worker in list(waiting.open):
                 if waiting.links[worker] is None or self._fleet.links.get(worker) is not waiting.links[worker]:
+                    self._answers.drop(waiting)
                     raise _Gone(worker)
-        if waiting.lost is not None:
-            raise _Gone(waiting.lost)
         return waiting.found
 
     def refuse_from_within(self) -> None:
@@ -504,7 +503,6 @@ class Apart:
         elif self._fleet.forget(worker):
             log.warning("worker %s is lost (%s): another takes its place and restores what it had", worker, why)
             self.desk.tell(Lost(worker))
-            self._answers.lose(worker)
             self._launcher.kill(worker)
 
     def _give_up(self, worker: int, why: str) -> None:

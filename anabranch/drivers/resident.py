@@ -71,7 +71,7 @@ from anabranch.state.collected import part_of
 from anabranch.state.sizes import size_of
 
 if TYPE_CHECKING:
-    from anabranch.drivers.working import WorkerSaver
+    from anabranch.drivers.durable.worker import WorkerSaver
 
 log = logging.getLogger(__name__)
 
@@ -163,8 +163,10 @@ class Resident:
         for link in links:
             link.close()
         if self._saver is not None:
-            with suppress(Exception):  # what was to be saved has been: nobody waits for the rest
+            try:
                 self._saver.close()
+            except Exception:  # what was answered is on disk: nobody waits for the rest
+                log.warning("the log of worker %s could not be closed", self.number, exc_info=True)
         self._server.stop()
         self._driver.close()
         self._client.close()
@@ -199,7 +201,7 @@ class Resident:
         runner = Runner(graph, code, self._memory, dict(describe(type(program)).entries), kernels)
         machine = Worker(self.number, routing.workers, runner, None, Copies(graph, program, routing))
         if saved is not None:
-            from anabranch.drivers.working import WorkerSaver
+            from anabranch.drivers.durable.worker import WorkerSaver
 
             self._saver = WorkerSaver(saved, self.number, graph, program, self._memory)
         self._staging = Staging(graph, self._wire.values)

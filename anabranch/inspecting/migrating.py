@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from anabranch.drivers.marks import Marks, as_json, in_json
+from anabranch.drivers.durable.marks import Marks, as_json, in_json
 from anabranch.inspecting.reading import found_at, with_found
 from anabranch.state.checkpoint.generations import Base, Generation, claim
 from anabranch.state.checkpoint.location import Location, Where, open_location

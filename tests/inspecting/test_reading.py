@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import anabranch as ab
-from anabranch.drivers import saver, snapshots
+from anabranch.drivers.durable import saver, snapshots
 from tests.engines.checkpoint.bank import Bank
 from tests.engines.checkpoint.model import run, step
 from tests.inspecting import kinds

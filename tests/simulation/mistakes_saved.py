@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from anabranch.drivers import opening, saver, snapshots, working
+from anabranch.drivers.durable import opening, saver, snapshots
+from anabranch.drivers.durable import worker as working
 from anabranch.state.checkpoint import collection, found, log
 from anabranch.state.checkpoint import snapshots as files
 from anabranch.state.checkpoint.generations import Generation

@@ -10,8 +10,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from anabranch.drivers.durable.worker import WorkerSaver
 from anabranch.drivers.wire import Copied, Copy, Keep, Kept, SavedAt
-from anabranch.drivers.working import WorkerSaver
 from anabranch.lang.marks import copy_state
 from anabranch.runtime.messages import NOTHING_YET, Finished, Loaded, Version
 from anabranch.runtime.routing import Routing

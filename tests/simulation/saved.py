@@ -13,9 +13,9 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from anabranch.drivers.marks import Marks
-from anabranch.drivers.saved import SavedApart, SavedHere
-from anabranch.drivers.saving import Saving
+from anabranch.drivers.durable.marks import Marks
+from anabranch.drivers.durable.run import SavedApart, SavedHere
+from anabranch.drivers.durable.settings import Saving
 from anabranch.lang.marks import copy_state
 from anabranch.runtime.memory import Memory
 from anabranch.runtime.messages import DRIVER, Committed, Finished, Hold, Outcome, Release, Version

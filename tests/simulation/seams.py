@@ -11,7 +11,8 @@ from itertools import count
 from typing import Any
 from unittest.mock import patch
 
-from anabranch.drivers import copying, opening, snapshots, working
+from anabranch.drivers.durable import copying, opening, snapshots
+from anabranch.drivers.durable import worker as working
 from anabranch.state.checkpoint.generations import claim
 from anabranch.state.checkpoint.snapshots import SnapshotWriter
 

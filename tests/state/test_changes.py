@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import anabranch as ab
-from anabranch.drivers.owns import Owns
+from anabranch.drivers.durable.owns import Owns
 from anabranch.lang.journal import Journal
 from anabranch.lang.marks import bind, copy_state, same_state
 from anabranch.state.changes import apply_rows, rows_of, schema_of, slices, written

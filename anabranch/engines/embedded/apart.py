@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.drivers import apart
 from anabranch.drivers.callers import Gate
+from anabranch.drivers.durable.marks import Marks
+from anabranch.drivers.durable.settings import Saving
 from anabranch.drivers.fleet import Launcher, Network, Patience
-from anabranch.drivers.interrupts import HoldBack
 from anabranch.drivers.kernels import Kernels
-from anabranch.drivers.marks import Marks
 from anabranch.drivers.nursery import WORKER
 from anabranch.drivers.processes import Processes
-from anabranch.drivers.remembering import Remember
-from anabranch.drivers.saving import Recovery, Saving
 from anabranch.drivers.shipping import fingerprint, pack_program
 from anabranch.drivers.timing import Cells
 from anabranch.drivers.wire import Wire
+from anabranch.engines.embedded.engine import Engine
 from anabranch.engines.embedded.metrics import Meter
 from anabranch.engines.embedded.tiers import Tiers
 from anabranch.graph.nodes import Graph
@@ -37,7 +36,7 @@ from anabranch.state.collected import content
 from anabranch.state.parts import start
 
 if TYPE_CHECKING:
-    from anabranch.drivers.saved import SavedApart
+    from anabranch.drivers.durable.run import SavedApart
 
 HOSTS = ("threads", "processes")
 
@@ -57,12 +56,12 @@ def launcher_of(hosts: str, workers: int) -> Launcher | None:
 def _saved(saving: Saving | None, graph: Graph, program: Program, workers: int, marks: Marks) -> SavedApart | None:
     if saving is None:
         return None
-    from anabranch.drivers.saved import SavedApart
+    from anabranch.drivers.durable.run import SavedApart
 
     return SavedApart(saving, graph, program, workers, marks)
 
 
-class Apart:
+class Apart(Engine):
     """The engine of an app whose workers are elsewhere."""
 
     def __init__(
@@ -80,7 +79,8 @@ class Apart:
         network: Network | None = None,
         saving: Saving | None = None,
     ) -> None:
-        marks, remember = self.marks, self.remember = Marks(), Remember(graph)
+        super().__init__(graph)
+        marks, remember = self.marks, self.remember
         saved = self.saved = _saved(saving, graph, program, workers, marks)
         routing = self.routing = spread_evenly(workers) if saved is None else saved.routing
         self.program = pack_program(program, graph)
@@ -145,27 +145,6 @@ class Apart:
 
         self.tiers = Tiers(kernels, tier, limits.fused_rows, install, driver.refuse_from_within)
         self.tiers.start()
-
-    @property
-    def recovery(self) -> Recovery | None:
-        return None if self.saved is None else self.saved.recovery
-
-    def checkpoint(self) -> int:
-        if self.saved is None:
-            raise TypeError("the app has no checkpoint location: start it with ab.run(..., checkpoint='folder')")
-        self.driver.desk.refuse_closed()
-        with HoldBack():
-            return self.saved.snapshots.take()
-
-    def stop(self) -> None:
-        """Answer what has been asked, save what is to be saved, end."""
-        if self.saved is not None:
-            self.saved.stop(not self.driver.closed)
-        try:
-            self.driver.stop()
-        finally:
-            if self.saved is not None:
-                self.saved.close()
 
     def work(self) -> tuple[list[float], list[Cells]]:
         """How many seconds each worker has worked, and what it has counted."""

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.compiler import compile
 from anabranch.drivers.callers import Gate, Stopped
+from anabranch.drivers.durable.marks import CALL
+from anabranch.drivers.durable.settings import Recovery, Saving, saving_of
 from anabranch.drivers.fleet import Launcher, Network, Patience
-from anabranch.drivers.marks import CALL
-from anabranch.drivers.saving import Recovery, Saving, saving_of
 from anabranch.drivers.tls import Tls
 from anabranch.engines.embedded.apart import Apart, launcher_of
 from anabranch.engines.embedded.explain import Explanation, explain

@@ -6,13 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from anabranch.drivers.callers import Gate
-from anabranch.drivers.interrupts import HoldBack
+from anabranch.drivers.durable.settings import Saving
 from anabranch.drivers.kernels import Kernels
-from anabranch.drivers.marks import Marks
-from anabranch.drivers.remembering import Remember
-from anabranch.drivers.saving import Recovery, Saving
 from anabranch.drivers.threads import Threads
 from anabranch.drivers.timing import Cells
+from anabranch.engines.embedded.engine import Engine
 from anabranch.engines.embedded.metrics import Meter
 from anabranch.engines.embedded.rest import RestHere
 from anabranch.engines.embedded.tiers import Tiers
@@ -30,7 +28,7 @@ from anabranch.runtime.worker import Worker
 from anabranch.state.sizes import size_of
 
 
-class Here:
+class Here(Engine):
     """The engine of an app whose workers are threads."""
 
     def __init__(
@@ -45,10 +43,11 @@ class Here:
         committed: Callable[[Committed], None],
         saving: Saving | None = None,
     ) -> None:
-        marks, remember = self.marks, self.remember = Marks(), Remember(graph)
+        super().__init__(graph)
+        marks, remember = self.marks, self.remember
         saved = None
         if saving is not None:
-            from anabranch.drivers.saved import SavedHere
+            from anabranch.drivers.durable.run import SavedHere
 
             saved = SavedHere(saving, graph, program, workers, marks)
         self.saved, self.routing = saved, spread_evenly(workers) if saved is None else saved.routing
@@ -88,27 +87,6 @@ class Here:
             saved.begin(driver.desk, driver.hold)
         self.tiers = Tiers(kernels, tier, limits.fused_rows, install, driver.refuse_from_within)
         self.tiers.start()
-
-    def stop(self) -> None:
-        """Answer what has been asked, save what is to be saved, end."""
-        if self.saved is not None:
-            self.saved.stop(not self.driver.closed)
-        try:
-            self.driver.stop()
-        finally:
-            if self.saved is not None:
-                self.saved.close()
-
-    @property
-    def recovery(self) -> Recovery | None:
-        return None if self.saved is None else self.saved.recovery
-
-    def checkpoint(self) -> int:
-        if self.saved is None:
-            raise TypeError("the app has no checkpoint location: start it with ab.run(..., checkpoint='folder')")
-        self.driver.desk.refuse_closed()
-        with HoldBack():
-            return self.saved.snapshots.take()
 
     def work(self) -> tuple[list[float], list[Cells]]:
         """How many seconds each worker has worked, and what they have counted that the meter has not."""

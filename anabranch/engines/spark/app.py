@@ -6,9 +6,9 @@ from dataclasses import replace
 from time import monotonic, sleep
 from typing import Any
 
+from anabranch.drivers.durable.marks import Mark
+from anabranch.drivers.durable.settings import Saving
 from anabranch.drivers.fleet import Network
-from anabranch.drivers.marks import Mark
-from anabranch.drivers.saving import Saving
 from anabranch.engines.embedded.apart import Apart
 from anabranch.engines.embedded.app import App
 from anabranch.engines.spark.feeding import Target

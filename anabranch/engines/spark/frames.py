@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from anabranch.drivers.marks import STREAM, Mark, Marks
+from anabranch.drivers.durable.marks import STREAM, Mark, Marks
 from anabranch.engines.spark.feeding import STAGED, Target, feed, fetch, unpack_problem
 from anabranch.lang.arrow import arrow_field
 from anabranch.lang.columns import read_batch, result_fields, result_table

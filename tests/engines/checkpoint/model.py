@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import anabranch as ab
+from anabranch.drivers.durable.settings import Saving
 from anabranch.drivers.processes import Processes
-from anabranch.drivers.saving import Saving
 from anabranch.engines.embedded import App
 from tests.conformance.engines import nursery
 from tests.drivers.processes.tools import SHORT

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from anabranch.drivers.marks import Mark
-from anabranch.drivers.saving import Saving
+from anabranch.drivers.durable.marks import Mark
+from anabranch.drivers.durable.settings import Saving
 from anabranch.graph.nodes import Graph
 from anabranch.runtime.messages import Version
 from anabranch.state.changes import Change, schema_of

@@ -13,8 +13,8 @@ import socket
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from anabranch.drivers.saver import COORDINATOR, described
-from anabranch.drivers.saving import Saving
+from anabranch.drivers.durable.saver import COORDINATOR, described
+from anabranch.drivers.durable.settings import Saving
 from anabranch.graph.nodes import Graph
 from anabranch.lang.distribution import Distribution
 from anabranch.lang.errors import ProgramError

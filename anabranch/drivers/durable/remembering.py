@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from anabranch.drivers.marks import CALL, Mark
+from anabranch.drivers.durable.marks import CALL, Mark
 from anabranch.graph.nodes import Graph
 from anabranch.runtime.messages import Boxed, Committed
 
@@ -19,7 +19,7 @@ class Remember:
     @property
     def _owns(self) -> Any:
         if self._codec is None:
-            from anabranch.drivers.owns import Owns
+            from anabranch.drivers.durable.owns import Owns
 
             self._codec = Owns(self._graph)
         return self._codec

@@ -9,7 +9,7 @@ from anabranch.graph.nodes import Graph
 from anabranch.lang.distribution import Distribution
 from anabranch.runtime.memory import Memory
 from anabranch.state.changes import OwnCodec, slices
-from anabranch.state.checkpoint.snapshots import Chunk, SnapshotWriter
+from anabranch.state.checkpoint.snapshots import SnapshotWriter
 
 SLICE = 2_000  # rows of plain state between two epochs
 FLAT_SLICE = 1 << 18  # entries of flat memory
@@ -53,6 +53,3 @@ def _flat_slices(part: Any) -> Iterator[Any]:
     walk = Slices(part)
     while (rows := walk.take(FLAT_SLICE)) is not None:
         yield rows
-
-
-__all__ = ["Chunk", "Copying", "SnapshotWriter"]

@@ -10,17 +10,16 @@ from time import perf_counter
 from typing import Any
 
 from anabranch.drivers.apart import Apart
-from anabranch.drivers.copying import Chunk
 from anabranch.drivers.desk import Desk
+from anabranch.drivers.durable.marks import Mark, Marks, in_json
+from anabranch.drivers.durable.opening import open_checkpoint
+from anabranch.drivers.durable.owns import Owns
+from anabranch.drivers.durable.restoring import restore
+from anabranch.drivers.durable.saver import COORDINATOR, Saver
+from anabranch.drivers.durable.settings import Recovery, Saving
+from anabranch.drivers.durable.snapshots import Here, Hold, Snapshots, Source
 from anabranch.drivers.kernels import Kernels
-from anabranch.drivers.marks import Mark, Marks, in_json
-from anabranch.drivers.opening import open_checkpoint
-from anabranch.drivers.owns import Owns
-from anabranch.drivers.restoring import restore
-from anabranch.drivers.saver import COORDINATOR, Saver
-from anabranch.drivers.saving import Recovery, Saving
 from anabranch.drivers.shipping import fingerprint
-from anabranch.drivers.snapshots import Here, Hold, Snapshots, Source
 from anabranch.drivers.wire import SavedAt
 from anabranch.graph.nodes import Graph
 from anabranch.lang import Program
@@ -28,6 +27,7 @@ from anabranch.runtime.memory import Memory
 from anabranch.runtime.messages import Version
 from anabranch.runtime.routing import Routing
 from anabranch.state.checkpoint.recovery import Found, find
+from anabranch.state.checkpoint.snapshots import Chunk
 
 log = logging.getLogger(__name__)
 

@@ -11,10 +11,10 @@ import threading
 from collections.abc import Callable
 from queue import Queue
 
-from anabranch.drivers.copying import Copying, SnapshotWriter
+from anabranch.drivers.durable.copying import Copying
+from anabranch.drivers.durable.owns import Owns
+from anabranch.drivers.durable.restoring import restore
 from anabranch.drivers.kernels import Kernels
-from anabranch.drivers.owns import Owns
-from anabranch.drivers.restoring import restore
 from anabranch.drivers.wire import Copied, Copy, Keep, Kept, SavedAt
 from anabranch.graph.nodes import Graph
 from anabranch.lang import Program
@@ -24,6 +24,7 @@ from anabranch.state.changes import schema_of
 from anabranch.state.checkpoint.location import open_location
 from anabranch.state.checkpoint.log import Frame, Log
 from anabranch.state.checkpoint.recovery import find
+from anabranch.state.checkpoint.snapshots import SnapshotWriter
 
 AHEAD = 4  # slices that wait to be written
 

@@ -13,20 +13,21 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from time import monotonic
 from typing import Any, Protocol
 
 from anabranch.drivers.callers import Stopped
-from anabranch.drivers.copying import Chunk, Copying, SnapshotWriter
-from anabranch.drivers.marks import Marks, as_json
-from anabranch.drivers.saver import COORDINATOR, Saver, described
+from anabranch.drivers.durable.copying import Copying
+from anabranch.drivers.durable.marks import Marks, as_json
+from anabranch.drivers.durable.saver import COORDINATOR, Saver, described
 from anabranch.runtime.memory import Memory
 from anabranch.runtime.messages import Version
 from anabranch.runtime.routing import Routing
 from anabranch.state.changes import OwnCodec
 from anabranch.state.checkpoint.manifests import Manifest, write_manifest
 from anabranch.state.checkpoint.recovery import collect
+from anabranch.state.checkpoint.snapshots import Chunk, SnapshotWriter
 
 log = logging.getLogger(__name__)
 
@@ -156,8 +157,10 @@ class Snapshots:
                 saver.generation.check()
             except BaseException:
                 saver.logging = saver.always
-                with suppress(Exception):  # what went wrong first is what is told
+                try:
                     source.abandon()
+                except Exception:  # what went wrong first is what is raised
+                    log.warning("what was written of a snapshot could not be removed", exc_info=True)
                 raise
             version = begun
             if logged is not None and logged[0] > begun:

@@ -1,0 +1,43 @@
+"""What the engines have in common: a driver, what is remembered of requests, and a run that may be saved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anabranch.drivers.durable.marks import Marks
+from anabranch.drivers.durable.remembering import Remember
+from anabranch.drivers.durable.settings import Recovery
+from anabranch.drivers.interrupts import HoldBack
+from anabranch.graph.nodes import Graph
+
+
+class Engine:
+    """`saved` is the run as it is saved, None if it is not (see `anabranch.drivers.durable.run`)."""
+
+    driver: Any
+    saved: Any
+
+    def __init__(self, graph: Graph) -> None:
+        self.marks, self.remember = Marks(), Remember(graph)
+
+    @property
+    def recovery(self) -> Recovery | None:
+        return None if self.saved is None else self.saved.recovery
+
+    def checkpoint(self) -> int:
+        if self.saved is None:
+            raise TypeError("the app has no checkpoint location: start it with ab.run(..., checkpoint='folder')")
+        self.driver.desk.refuse_closed()
+        with HoldBack():
+            found: int = self.saved.snapshots.take()
+            return found
+
+    def stop(self) -> None:
+        """Answer what has been asked, save what is to be saved, end."""
+        if self.saved is not None:
+            self.saved.stop(not self.driver.closed)
+        try:
+            self.driver.stop()
+        finally:
+            if self.saved is not None:
+                self.saved.close()
