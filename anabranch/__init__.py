@@ -59,6 +59,7 @@ from anabranch.lang.release import VERSION
 if TYPE_CHECKING:
     from anabranch.checking import check as check
     from anabranch.compiler import compile as compile
+    from anabranch.drivers.callers import ForkLost as ForkLost
     from anabranch.drivers.callers import StateLost as StateLost
     from anabranch.drivers.callers import Stopped as Stopped
     from anabranch.drivers.carried import RemoteError as RemoteError
@@ -87,6 +88,7 @@ _LAZY: dict[str, str] = {
     "Diagnostic": "anabranch.frontend.diagnostics",
     "Graph": "anabranch.graph.nodes",
     "RemoteError": "anabranch.drivers.carried",
+    "ForkLost": "anabranch.drivers.callers",
     "StateLost": "anabranch.drivers.callers",
     "Stopped": "anabranch.drivers.callers",
     "Tls": "anabranch.drivers.tls",

@@ -16,6 +16,10 @@ class StateLost(RuntimeError):
     """A worker is gone, and with it the state it held: the run has ended, and nothing of it can be had back."""
 
 
+class ForkLost(StateLost):
+    """The process of a fork is gone, and with it the fork: the app it was made from goes on, and can make another."""
+
+
 @dataclass(slots=True)
 class Waiter:
     """A caller that waits for its request of so many rows."""

@@ -26,6 +26,7 @@ import msgpack
 import pyarrow as pa
 from pyarrow import flight
 
+from anabranch.drivers.streams import Broken, Refused, Remote
 from anabranch.drivers.tls import HEADER, Security, Tls
 from anabranch.lang.scalars import short
 
@@ -43,22 +44,6 @@ TEXT = 1000  # characters of an error that travel: gRPC sends them in headers, w
 
 _MARK = 16  # bytes, random for each stream, that no message of the user's begins with but by a chance of 2**-128
 _EMPTY = b"\0"  # after the mark: an empty message. The mark alone says that its side ends.
-
-
-class Refused(Exception):
-    """The other side does not take the call: no token, no such name, or too long a message."""
-
-
-class Broken(ConnectionError):
-    """The other side is gone, or has given up the stream."""
-
-
-class Remote(Exception):
-    """The handler on the other side raised."""
-
-    def __init__(self, kind: str, text: str) -> None:
-        super().__init__(f"{kind}: {text}" if text else kind)
-        self.kind, self.text = kind, text
 
 
 class Endpoint(NamedTuple):

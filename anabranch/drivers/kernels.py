@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -41,6 +42,12 @@ class Kernels:
             count = instances if self.alone else max(2, instances)
             self._code = NativeCode(graph, self.program, count, lambda entry: make_plan(graph, [entry]))
         return self._code
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Nobody else is at work on them inside the block."""
+        with nullcontext() if self._code is None else self._code.still():
+            yield
 
     def is_fast(self, entry: str) -> bool:
         """Has it kernels that are in use?"""

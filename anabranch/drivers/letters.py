@@ -10,7 +10,7 @@ import threading
 from time import monotonic
 
 from anabranch.drivers import pieces
-from anabranch.drivers.flight import Broken, Refused, Stream
+from anabranch.drivers.streams import Broken, Refused, Stream
 
 LONGEST = 1 << 36  # bytes; nobody has so much to say
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from anabranch.drivers.flight import Refused, Stream
+from anabranch.drivers.streams import Refused, Stream
 
 WHOLE = 1 << 30  # bytes of a request or an answer
 PIECE = 4 << 20  # bytes: so that no end holds much more than the message itself

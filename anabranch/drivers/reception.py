@@ -16,7 +16,7 @@ from anabranch.drivers import pieces
 from anabranch.drivers.carried import pack_error
 from anabranch.drivers.crossing import pack_state, pack_table, refuse_invalid, unpack_table
 from anabranch.drivers.described import describe_app, values_of
-from anabranch.drivers.flight import Refused, Stream
+from anabranch.drivers.streams import Refused, Stream
 from anabranch.drivers.typecodes import rebuilder
 from anabranch.drivers.values import Malformed
 from anabranch.graph.nodes import Graph, State
@@ -43,7 +43,15 @@ class NoRequest(Refused):
 class Reception:
     """Serves the streams of all clients of one app."""
 
-    def __init__(self, app: Any, graph: Graph, specs: Mapping[str, EntrySpec], max_message: int) -> None:
+    def __init__(
+        self,
+        app: Any,
+        graph: Graph,
+        specs: Mapping[str, EntrySpec],
+        max_message: int,
+        more: Mapping[str, Callable[..., Any]] | None = None,
+    ) -> None:
+        """`more` can be asked besides, where nobody else has a connection."""
         self._app, self._specs, self._max_message = app, dict(specs), max_message
         self._entries = {e.name for e in graph.entries}
         self._states = {s.name: s for s in graph.states}
@@ -65,6 +73,7 @@ class Reception:
             "version": lambda: self._app.version,
             "metrics": lambda: self._app.metrics().to_dict(),
             "explain": self._explain,
+            **(more or {}),
         }
         self._arity = {kind: len(inspect.signature(answer).parameters) for kind, answer in self.kinds.items()}
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from anabranch.drivers import pieces
-from anabranch.drivers.flight import Stream
+from anabranch.drivers.streams import Stream
 from anabranch.drivers.values import Values
 from anabranch.graph.nodes import Graph
 from anabranch.runtime.messages import AtWorkers, BeginColumns, Finished, Numbered, Version

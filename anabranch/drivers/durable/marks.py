@@ -25,6 +25,12 @@ class Marks:
         self._busy: dict[tuple[str, str], list[Any]] = {}  # a lock, and how many want it
         self._lock = threading.Lock()
 
+    def copy(self) -> Marks:
+        new = Marks()
+        for mark in self.all():
+            new.add(mark)
+        return new
+
     def add(self, mark: Mark) -> None:
         kind, name, value = mark
         with self._lock:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from anabranch.drivers.durable.saver import COORDINATOR, described
-from anabranch.drivers.durable.settings import Saving
+from anabranch.drivers.durable.settings import At, Saving
 from anabranch.graph.nodes import Graph
 from anabranch.lang.distribution import Distribution
 from anabranch.lang.errors import ProgramError
@@ -67,8 +67,7 @@ def open_checkpoint(saving: Saving, graph: Graph, workers: int) -> Opened:
     if found is not None:
         _compare(graph, found, location)
         _routing(graph, found, workers)
-    info = {"program": graph.name, "host": socket.gethostname(), "pid": os.getpid(), "time": _now()}
-    generation = Generation(location, claim(location, info))
+    generation = _claimed(location, graph)
     # Again: whatever was acknowledged before the claim is there now, and what comes later is not acknowledged.
     found = _find(location, saving.to_version, checked)
     if found is None:
@@ -80,6 +79,21 @@ def open_checkpoint(saving: Saving, graph: Graph, workers: int) -> Opened:
     return Opened(
         location, generation, found, routing, Version(found.version, found.attempt), found.sequence, [*found.notes]
     )
+
+
+def open_new(saving: Saving, graph: Graph, at: At) -> Opened:
+    """For a run that has its state already. What another has saved is not overwritten."""
+    location = open_location(saving.where, saving.fence)
+    if find(location) is not None:
+        raise ValueError(
+            f"{location.name} holds a checkpoint, and a fork begins one of its own: give it another location"
+        )
+    return Opened(location, _claimed(location, graph), None, at.routing, at.version, at.sequence)
+
+
+def _claimed(location: Location, graph: Graph) -> Generation:
+    info = {"program": graph.name, "host": socket.gethostname(), "pid": os.getpid(), "time": _now()}
+    return Generation(location, claim(location, info))
 
 
 def _find(location: Location, to_version: int | None, checked: set[str]) -> Found | None:

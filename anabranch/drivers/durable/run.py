@@ -12,11 +12,11 @@ from typing import Any
 from anabranch.drivers.apart import Apart
 from anabranch.drivers.desk import Desk
 from anabranch.drivers.durable.marks import Mark, Marks, in_json
-from anabranch.drivers.durable.opening import open_checkpoint
+from anabranch.drivers.durable.opening import open_checkpoint, open_new
 from anabranch.drivers.durable.owns import Owns
 from anabranch.drivers.durable.restoring import restore
 from anabranch.drivers.durable.saver import COORDINATOR, Saver
-from anabranch.drivers.durable.settings import Recovery, Saving
+from anabranch.drivers.durable.settings import At, Recovery, Saving
 from anabranch.drivers.durable.snapshots import Here, Hold, Snapshots, Source
 from anabranch.drivers.kernels import Kernels
 from anabranch.drivers.shipping import fingerprint
@@ -35,10 +35,13 @@ log = logging.getLogger(__name__)
 class Saved:
     """What all of them have in common."""
 
-    def __init__(self, saving: Saving, graph: Graph, program: Program, workers: int, marks: Marks) -> None:
+    def __init__(
+        self, saving: Saving, graph: Graph, program: Program, workers: int, marks: Marks, at: At | None = None
+    ) -> None:
+        """With `at` the state is there already, and the location is to be a new one."""
         self._saving, self._graph, self._program, self._marks = saving, graph, program, marks
         self._start = perf_counter()
-        self._opened = opened = open_checkpoint(saving, graph, workers)
+        self._opened = opened = open_new(saving, graph, at) if at else open_checkpoint(saving, graph, workers)
         self.found = opened.found
         self.routing, self.version, self.sequence = opened.routing, opened.version, opened.sequence
         self.recovery: Recovery | None = None

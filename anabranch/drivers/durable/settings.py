@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from anabranch.runtime.messages import Version
+    from anabranch.runtime.routing import Routing
 
 DURABILITY = ("epoch", "snapshot", "none")
 MODES = ("background", "sync")
@@ -31,6 +35,15 @@ class Saving:
 
 
 @dataclass(frozen=True, slots=True)
+class At:
+    """Where a run stands that goes on with the state of another."""
+
+    version: Version
+    sequence: int
+    routing: Routing
+
+
+@dataclass(frozen=True, slots=True)
 class Recovery:
     """What was found in a location and put into memory."""
 
@@ -51,7 +64,13 @@ class Recovery:
 
 
 def saving_of(
-    where: Any, durability: str, mode: str, every: float, size: int, fence: str, to_version: int | None
+    where: Any,
+    durability: str = "epoch",
+    mode: str = "background",
+    every: float = 60.0,
+    size: int = 1 << 30,
+    fence: str = "create",
+    to_version: int | None = None,
 ) -> Saving:
     """Read what was given to `ab.run`."""
     several = isinstance(where, list | tuple)

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from anabranch.drivers.carried import unpack_error
 from anabranch.drivers.crossing import pack_table, unpack_table
 from anabranch.drivers.described import Described, read_description
+from anabranch.drivers.flight import Client
 from anabranch.drivers.tls import Security, Tls
 from anabranch.drivers.values import Malformed, Values
 from anabranch.engines.connected.adopting import adopting
@@ -53,9 +54,10 @@ def connect(address: str, token: str, *, tls: Tls | None = None) -> RemoteApp:
         tls = tls or Tls()
     elif tls is not None:
         raise ValueError(f"{address} is served without TLS: leave tls out, or serve the app with app.serve(tls=...)")
-    link = Link(address, Security(token, tls))
+    security = Security(token, tls)
+    link = Link(address, Client(address, security), security.max_message)
     try:
-        return RemoteApp(link, read_description(_answer(Values(), link.ask(Values().encode(("describe",))))))
+        return RemoteApp(link, read_description(answer(Values(), link.ask(Values().encode(("describe",))))))
     except BaseException:
         link.close()
         raise
@@ -130,7 +132,7 @@ class RemoteApp:
 
     def _ask(self, kind: str, *given: Any, effects: bool = False) -> Any:
         values = self._described.values
-        return _answer(values, self._link.ask(values.encode((kind, *given)), effects))
+        return answer(values, self._link.ask(values.encode((kind, *given)), effects))
 
 
 class RemoteEntry:
@@ -189,7 +191,8 @@ class RemoteEntry:
         return sent.results(None if found is None else unpack_table(found))
 
 
-def _answer(values: Values, data: bytes | memoryview) -> Any:
+def answer(values: Values, data: bytes | memoryview) -> Any:
+    """What an answer says, or raises."""
     match values.decode(data):
         case ("gave", found):
             return found

@@ -14,9 +14,8 @@ from typing import Any, TypeVar
 
 from anabranch.drivers import pieces
 from anabranch.drivers.callers import Stopped
-from anabranch.drivers.flight import Broken, Client, Refused, Remote, Stream
 from anabranch.drivers.reception import ASK
-from anabranch.drivers.tls import Security
+from anabranch.drivers.streams import Broken, Opener, Refused, Remote, Stream
 from anabranch.lang.entry import add_note
 
 T = TypeVar("T")
@@ -29,13 +28,20 @@ class AnswerLost(ConnectionError):
     """A request was sent and no answer came: it may or may not have taken effect, and was not sent again."""
 
 
-class Link:
-    """`ask` sends a request and gives its answer."""
+def _gone(address: str, effects: bool, why: str) -> Exception:
+    kind = AnswerLost if effects else ConnectionError
+    return kind(f"the app at {address} is gone{_perhaps(effects)}: {why}")
 
-    def __init__(self, address: str, security: Security) -> None:
+
+Gone = Callable[[str, bool, str], Exception]
+
+
+class Link:
+    """`ask` sends a request and gives its answer; `gone` says what is raised when the app is no longer there."""
+
+    def __init__(self, address: str, client: Opener, max_message: int, gone: Gone = _gone) -> None:
         self.address = address
-        self._client = Client(address, security)
-        self._max_message = security.max_message
+        self._client, self._max_message, self._gone = client, max_message, gone
         self._lock = threading.Lock()
         self._idle: list[Stream] = []
         self._busy: set[Stream] = set()
@@ -58,8 +64,7 @@ class Link:
         except (Broken, Remote, TimeoutError) as error:
             if self.closed:
                 raise Stopped(f"the connection to {self.address} was closed{_perhaps(effects)}") from None
-            kind = AnswerLost if effects else ConnectionError
-            raise kind(f"the app at {self.address} is gone{_perhaps(effects)}: {error}") from None
+            raise self._gone(self.address, effects, str(error)) from None
         except KeyboardInterrupt as interrupt:
             if effects:
                 add_note(interrupt, f"the request was on its way: {PERHAPS}")
@@ -67,8 +72,8 @@ class Link:
         finally:
             self._give(stream, done)
 
-    def close(self) -> None:
-        """End the connection; whoever waits gets `Stopped`. May be called again."""
+    def close(self, keep: bool = False) -> None:
+        """End the connection; whoever waits gets `Stopped`. May be called again. With `keep` the client stays."""
         with self._lock:
             self.closed = True
             streams = [*self._idle, *self._busy]
@@ -77,8 +82,9 @@ class Link:
             stream.close()
         if self._aside is not None:
             self._aside.end()
-        with suppress(Exception):
-            self._client.close()
+        if not keep:
+            with suppress(Exception):
+                self._client.close()
 
     # -- streams ------------------------------------------------------------------------------------------------------
 
@@ -95,7 +101,7 @@ class Link:
         except Refused as error:
             raise PermissionError(f"the app at {self.address} refuses the connection: {error}") from None
         except (Broken, Remote, TimeoutError) as error:
-            raise ConnectionError(f"no app answers at {self.address}, and nothing was sent: {error}") from None
+            raise self._gone(self.address, False, f"it does not answer, and nothing was sent ({error})") from None
         with self._lock:
             self._busy.add(opened)
         return opened

@@ -17,8 +17,8 @@ class Engine:
     driver: Any
     saved: Any
 
-    def __init__(self, graph: Graph) -> None:
-        self.marks, self.remember = Marks(), Remember(graph)
+    def __init__(self, graph: Graph, marks: Marks | None = None) -> None:
+        self.marks, self.remember = marks or Marks(), Remember(graph)
 
     @property
     def recovery(self) -> Recovery | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from anabranch.drivers.callers import Gate
-from anabranch.drivers.durable.settings import Saving
+from anabranch.drivers.durable.marks import Marks
+from anabranch.drivers.durable.settings import At, Saving
 from anabranch.drivers.kernels import Kernels
 from anabranch.drivers.threads import Threads
 from anabranch.drivers.timing import Cells
@@ -28,6 +30,16 @@ from anabranch.runtime.worker import Worker
 from anabranch.state.sizes import size_of
 
 
+@dataclass(frozen=True)
+class Origin:
+    """The state that an engine goes on with, and what is remembered with it: that of the one it was forked from."""
+
+    memory: Memory
+    kernels: Kernels
+    marks: Marks
+    at: At
+
+
 class Here(Engine):
     """The engine of an app whose workers are threads."""
 
@@ -42,18 +54,23 @@ class Here(Engine):
         meter: Meter,
         committed: Callable[[Committed], None],
         saving: Saving | None = None,
+        origin: Origin | None = None,
     ) -> None:
-        super().__init__(graph)
+        super().__init__(graph, None if origin is None else origin.marks)
         marks, remember = self.marks, self.remember
         saved = None
         if saving is not None:
             from anabranch.drivers.durable.run import SavedHere
 
-            saved = SavedHere(saving, graph, program, workers, marks)
-        self.saved, self.routing = saved, spread_evenly(workers) if saved is None else saved.routing
-        found = saved is not None and saved.found is not None
-        memory = self.memory = Memory(graph, None if found else program, self.routing)
-        kernels = Kernels(graph, program, memory)
+            saved = SavedHere(saving, graph, program, workers, marks, None if origin is None else origin.at)
+        if origin is not None:
+            memory, kernels = origin.memory, origin.kernels
+        else:
+            found = saved is not None and saved.found is not None
+            routing = spread_evenly(workers) if saved is None else saved.routing
+            memory = Memory(graph, None if found else program, routing)
+            kernels = Kernels(graph, program, memory)
+        self.saved, self.routing, self.memory, self.kernels = saved, memory.routing, memory, kernels
         if saved is not None:
             saved.restore(memory, None if tier == "python" else kernels)
         code, specs = PythonCode(graph, program), dict(describe(type(program)).entries)
@@ -64,6 +81,8 @@ class Here(Engine):
         machines = [Worker(w, workers, runner) for w, runner in enumerate(runners)]
         backlog = Backlog(graph, limits, kernels.runs_whole, kernels.runs_in_columns)
         at = (NOTHING_YET, 0) if saved is None else (saved.version, saved.sequence)
+        if origin is not None:
+            at = origin.at.version, origin.at.sequence
         coordinator = self.coordinator = Coordinator(workers, backlog, runners[0].starts, False, None, *at)
 
         def commit(done: Committed) -> None:
@@ -87,6 +106,16 @@ class Here(Engine):
             saved.begin(driver.desk, driver.hold)
         self.tiers = Tiers(kernels, tier, limits.fused_rows, install, driver.refuse_from_within)
         self.tiers.start()
+
+    def origin(self) -> Origin:
+        """For whoever holds the state."""
+        at = At(self.coordinator.committed, self.coordinator.sequence, self.routing)
+        return Origin(self.memory, self.kernels, self.marks.copy(), at)
+
+    def fork(self, app: Any, saving: Saving | None) -> Any:
+        from anabranch.engines.connected.forked import fork_app
+
+        return fork_app(app, saving)
 
     def work(self) -> tuple[list[float], list[Cells]]:
         """How many seconds each worker has worked, and what they have counted that the meter has not."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from time import perf_counter
 from typing import Any
 
@@ -55,6 +55,12 @@ class Tiers:
         if self.tier == "compiled":
             for entry in self._kernels.graph.entries:
                 self._compile(entry.name, True)
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Nobody compiles for this app inside the block."""
+        with self._lock, self._kernels.still():
+            yield
 
     # -- asked by everyone --------------------------------------------------------------------------------------------
 

@@ -6,7 +6,8 @@ the Python tier give the same, on the same memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import RLock
 from typing import Any
@@ -88,6 +89,15 @@ def explain_tiers(graph: Graph) -> dict[str, Fallback | None]:
     return found
 
 
+@contextmanager
+def nobody_compiles() -> Iterator[None]:
+    """In this process, inside the block."""
+    from numba.core.compiler_lock import global_compiler_lock
+
+    with global_compiler_lock:
+        yield
+
+
 class NativeCode:
     """The kernels of a program that runs on so many instances. Each is written and compiled when it is asked for."""
 
@@ -101,6 +111,12 @@ class NativeCode:
         self._kernels: dict[str, Kernel] = {}
         self._stages: dict[str, list[Kernel]] = {}
         self._lock = RLock()
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Nobody writes or looks up a kernel inside the block."""
+        with self._lock:
+            yield
 
     def written(self, entry: str) -> Written | Fallback:
         with self._lock:
