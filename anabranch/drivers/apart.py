@@ -19,10 +19,12 @@ from typing import Any, TypeVar
 
 from anabranch.drivers import pieces
 from anabranch.drivers.answers import Answers, Waiting
-from anabranch.drivers.callers import Gate, StateLost, Stop, Stopped
+from anabranch.drivers.callers import ForkLost, Gate, Stop, Stopped
 from anabranch.drivers.desk import PULSE, Desk, Watch
+from anabranch.drivers.durable.settings import At
 from anabranch.drivers.fleet import Fleet, Launcher, Link, Network, Patience
 from anabranch.drivers.flight import Client, Security
+from anabranch.drivers.forks.launching import Forked
 from anabranch.drivers.host import Host
 from anabranch.drivers.interrupts import HoldBack
 from anabranch.drivers.wire import (
@@ -36,12 +38,17 @@ from anabranch.drivers.wire import (
     Installed,
     Keep,
     Kept,
+    Lead,
+    Part,
+    Parted,
     Ping,
     Report,
     Reported,
     SavedAt,
     Setup,
     Severed,
+    Split,
+    SplitOff,
     WantContent,
     Wire,
 )
@@ -121,6 +128,9 @@ class Apart:
         self._stopping = False
         self._ends: dict[int, int] = {}  # by worker: how often one has ended
         self._process = os.getpid()
+        self._forks: dict[int, Forked] = {}
+        self._left = False  # stopped, with forks that live on
+        self.host = launcher.host
         self._answers = Answers()
         self.desk = Desk(coordinator, committed, gate or Gate(), self._post, self.progress)
         self._host = Host(machine, self._post, self.desk.tell, self.desk.fail, None, self._with_rows)
@@ -139,7 +149,7 @@ class Apart:
             wire,
             self,
             self._patience,
-            Security.of_a_run(network.tls),
+            launcher.security or Security.of_a_run(network.tls),
             launcher.host,
             ports,
         )
@@ -295,7 +305,11 @@ class Apart:
         finally:
             self._end()
 
-    def _end(self) -> None:
+    def _end(self, with_forks: bool = False) -> None:
+        """Their forks keep the workers where they are, but for the end of this process."""
+        self._left = True
+        if self._forks and not with_forks:
+            return
         with HoldBack():
             self._stopping = True
             self.desk.ended = True
@@ -309,7 +323,7 @@ class Apart:
 
     def _at_exit(self) -> None:
         if os.getpid() == self._process:  # and not a copy of it
-            self._end()
+            self._end(with_forks=True)
 
     def install(self, entry: str) -> bool:
         """Let every worker use the kernels of an entry, between two epochs; False if one of them cannot."""
@@ -328,6 +342,47 @@ class Apart:
         if not problems:
             self._installed.append(entry)
         return not problems
+
+    # -- forks --------------------------------------------------------------------------------------------------------
+
+    def fork(self, remembered: Callable[[], T]) -> tuple[Forked, At, T]:
+        """Let every worker fork itself. Gives who starts a run with them, where that stands, and what is remembered."""
+        return self._until_all_answer(lambda: self._fork(remembered))
+
+    def _fork(self, remembered: Callable[[], T]) -> tuple[Forked, At, T]:
+        coordinator, workers = self.desk.coordinator, self.routing.workers
+        with self.hold():
+            at = At(coordinator.committed, coordinator.sequence, self.routing)
+            number = next(self.desk.numbers)
+            try:
+                self._split(number, range(workers), False)
+            except BaseException:
+                self._fleet.post_all(Part(number))
+                raise
+            forked = self._forks[number] = Forked(self, number, workers)
+            return forked, at, remembered()
+
+    def _split(self, fork: int, workers: Iterable[int], empty: bool) -> None:
+        coordinator, number, asked = self.desk.coordinator, next(self.desk.numbers), list(workers)
+        waiting = self._expect(number, asked)
+        for worker in asked:
+            self._post(worker, Split(number, fork, coordinator.reserved, coordinator.committed, empty))
+        _without_problems(self._await(waiting))
+
+    def split(self, fork: int, worker: int) -> None:
+        self.addresses  # noqa: B018  # waits until all are there
+        self._split(fork, [worker], True)
+
+    def lead(self, fork: int, worker: int, address: str) -> None:
+        self._post(worker, Lead(fork, address))
+
+    def part(self, fork: int, worker: int) -> None:
+        self._post(worker, Part(fork))
+
+    def parted(self, fork: int) -> None:
+        self._forks.pop(fork, None)
+        if self._left and not self._forks:
+            self._end()
 
     # -- snapshots ----------------------------------------------------------------------------------------------------
 
@@ -431,6 +486,13 @@ class Apart:
         for worker in workers:
             self._ends.pop(worker, None)
             self.desk.tell(Joined(worker))
+            self._gone(worker, list(self._forks), "the worker it was forked from was lost")
+
+    def _gone(self, worker: int, forks: Iterable[int], why: str) -> None:
+        for fork in forks:
+            forked = self._forks.get(fork)
+            if forked is not None:
+                forked.gone(worker, why)
 
     def take(self, link: Link, message: Any) -> None:
         match message:
@@ -449,6 +511,10 @@ class Apart:
                 self._answers.take(entry, link.number, message)
             case Copied(number) | Kept(number):
                 self._answers.take(number, link.number, message)
+            case SplitOff(number):
+                self._answers.take(number, link.number, message)
+            case Parted(fork):
+                self._gone(link.number, [fork], "its process ended")
             case WantContent(version):
                 self._give(link, version)
             case Severed() if self._stopping:
@@ -508,8 +574,10 @@ class Apart:
     def _give_up(self, worker: int, why: str) -> None:
         if self._stopping or self.desk.broken is not None:
             return
-        saved = self._saved is not None
+        saved, kind = self._saved is not None, self._launcher.lost
         lost = "more often than makes sense" if saved else "and with it the state it held"
-        way_on = "the same checkpoint" if saved else "ab.run(...) and fill it from its source"
-        told = f"worker {worker} is lost ({why}), {lost}: the run has ended; start it again with {way_on}"
-        self.desk.fail(StateLost(told))
+        way_on = "start it again with the same checkpoint"
+        if not saved:
+            fork, app = "make another with app.fork()", "start it again with ab.run(...) and fill it from its source"
+            way_on = fork if kind is ForkLost else app
+        self.desk.fail(kind(f"worker {worker} is lost ({why}), {lost}: the run has ended; {way_on}"))

@@ -156,7 +156,7 @@ class Desk:
 
     def refuse_closed(self) -> None:
         if isinstance(self.broken, StateLost):
-            raise StateLost(*self.broken.args)
+            raise type(self.broken)(*self.broken.args)
         if self.broken is not None:
             raise Stopped("the engine has broken and takes no more requests; see the cause") from self.broken
         if self.ended:

@@ -17,6 +17,7 @@ from queue import SimpleQueue
 from time import monotonic
 from typing import Any, Protocol
 
+from anabranch.drivers.callers import StateLost
 from anabranch.drivers.flight import Broken, Security, Server, Stream
 from anabranch.drivers.letters import Letters
 from anabranch.drivers.resident import GREETING, versions
@@ -51,11 +52,16 @@ class Launcher(Protocol):
     """Starts workers somewhere: each connects to `address` and says who it is. `ended` hears of one that ends, and
     says whether another may be started in its place; `kill` makes an end of one that does not answer.
 
-    `host` is where the coordinator listens for them. With `carries` the launcher brings the program to them.
+    `host` is where the coordinator listens for them. With `carries` the launcher brings the program to them. They have
+    a token already if there is `security`. `lost` is raised when the state of one is gone.
     """
 
     carries: bool
     host: str
+    lost: type[StateLost]
+
+    @property
+    def security(self) -> Security | None: ...
 
     def launch(
         self, address: str, security: Security, ports: range | None, program: bytes, ended: Callable[[int, str], bool]

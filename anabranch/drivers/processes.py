@@ -11,6 +11,7 @@ from functools import partial
 from time import monotonic
 from typing import Any
 
+from anabranch.drivers.callers import StateLost
 from anabranch.drivers.flight import Security
 from anabranch.drivers.nursery import Nursery
 
@@ -20,6 +21,8 @@ class Processes:
 
     carries = False
     host = "127.0.0.1"
+    security = None
+    lost = StateLost
 
     def __init__(self, workers: int, nursery: Nursery | None = None) -> None:
         self._workers = workers

@@ -23,13 +23,17 @@ import msgpack
 import pyarrow as pa
 
 from anabranch.drivers.callers import Stop
-from anabranch.drivers.flight import Broken, Client, Refused, Remote, Security, Server, Stream
+from anabranch.drivers.flight import Security
+from anabranch.drivers.forks.doors import Doors
+from anabranch.drivers.forks.gateway import Direct, Reach, Through, led
+from anabranch.drivers.forks.split import Forks
 from anabranch.drivers.host import Errand, Host
 from anabranch.drivers.kernels import Kernels
 from anabranch.drivers.letters import Letters
 from anabranch.drivers.pieces import length_of
 from anabranch.drivers.shipping import fingerprint, unpack_program
 from anabranch.drivers.staging import Kept, Staging
+from anabranch.drivers.streams import Broken, Opener, Refused, Remote, Stream
 from anabranch.drivers.timing import Cells, TimedCode
 from anabranch.drivers.values import Values
 from anabranch.drivers.wire import (
@@ -45,6 +49,9 @@ from anabranch.drivers.wire import (
     Install,
     Installed,
     Keep,
+    Lead,
+    Part,
+    Parted,
     Peers,
     Ping,
     Ready,
@@ -53,6 +60,8 @@ from anabranch.drivers.wire import (
     SavedAt,
     Setup,
     Severed,
+    Split,
+    SplitOff,
     WantContent,
     Wire,
 )
@@ -90,7 +99,7 @@ def versions() -> tuple[tuple[str, str], ...]:
 class _Link:
     """The way to a peer; `minded` ends when it has ended."""
 
-    client: Client
+    client: Opener
     letters: Letters
     minded: threading.Thread
 
@@ -103,14 +112,31 @@ class _Link:
         self.client.close()
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a worker has: of another, if it is a fork."""
+
+    program: Program
+    graph: Graph
+    memory: Memory
+    kernels: Kernels
+
+
 class Resident:
     """Worker `number` of the run whose coordinator is at `address`; `run` comes back when the run has ended."""
 
     def __init__(
-        self, number: int, address: str, security: Security, host: str = "127.0.0.1", ports: range | None = None
+        self,
+        number: int,
+        address: str,
+        security: Security,
+        host: str = "127.0.0.1",
+        ports: range | None = None,
+        reach: Reach | None = None,
     ) -> None:
         self.number = number
         self._security = security
+        self._reach = reach or Direct(security, host, ports)
         self._arrived = threading.Event()  # the machine is there to take mail
         self._changed = threading.Condition()
         self._heard = 0  # peers whose streams are open
@@ -121,8 +147,9 @@ class Resident:
             "staged": lambda stream: self._staging.give(self._expected(stream)),
             "results": lambda stream: self._kept.give(self._expected(stream)),
         }
-        self._server = Server(security, {}, streams, host=host, ports=ports)
-        self._client = Client(address, security)
+        self._server = self._reach.serve(streams)
+        self._client = self._reach.client(address)
+        self._forks = Forks(self._reach, tuple(streams), self._parted)
         hello = Hello(number, self._server.address, versions())
         try:
             self._driver = Letters(self._client.open("worker", GREETING.encode(hello)))
@@ -134,10 +161,10 @@ class Resident:
         self._links: dict[int, _Link] = {}
         self._sent = self._sent_bytes = 0  # to peers
 
-    def run(self, program: bytes | None = None) -> None:
-        """`program` as `pack_program` gives it, where it has not to come from the coordinator."""
+    def run(self, program: bytes | None = None, held: Held | None = None) -> None:
+        """`program` as `pack_program` gives it, where it has not to come from the coordinator; or what is `held`."""
         try:
-            if self._set_up(program):
+            if self._set_up(program, held):
                 self._host.start()
                 self._arrived.set()
                 self._listen()
@@ -167,36 +194,42 @@ class Resident:
                 self._saver.close()
             except Exception:  # what was answered is on disk: nobody waits for the rest
                 log.warning("the log of worker %s could not be closed", self.number, exc_info=True)
+        self._forks.end()
         self._server.stop()
         self._driver.close()
         self._client.close()
 
-    def _set_up(self, packed: bytes | None) -> bool:
+    def _set_up(self, packed: bytes | None, held: Held | None) -> bool:
         data = self._driver.receive()
         if data is None:
             return False
         setup = GREETING.decode(data)
         assert isinstance(setup, Setup)
         try:
-            given = setup.program if packed is None else packed
-            assert given is not None
-            program, graph = unpack_program(given)
-            self._build(program, graph, Routing(setup.instance_of_bucket, setup.worker_of_instance), setup.saved)
+            routing = Routing(setup.instance_of_bucket, setup.worker_of_instance)
+            if held is None:
+                given = setup.program if packed is None else packed
+                assert given is not None
+                held = self._nothing(*unpack_program(given), routing)
+            self._build(held, routing, setup.saved)
         except (Exception, SystemExit) as error:
             told = "".join(traceback.format_exception_only(error)).strip()
             self._driver.send(GREETING.encode(Ready("", told)))
             self._driver.receive()  # until the other end has read it
             return False
-        self._driver.send(GREETING.encode(Ready(fingerprint(graph))))
+        self._driver.send(GREETING.encode(Ready(fingerprint(self._graph))))
         return True
 
-    def _build(self, program: Program, graph: Graph, routing: Routing, saved: SavedAt | None) -> None:
-        self._program, self._graph = program, graph
+    def _nothing(self, program: Program, graph: Graph, routing: Routing) -> Held:
+        memory = Memory(graph, None, routing)
+        return Held(program, graph, memory, Kernels(graph, program, memory, routing.hosted(self.number)))
+
+    def _build(self, held: Held, routing: Routing, saved: SavedAt | None) -> None:
+        program, graph = self._program, self._graph = held.program, held.graph
         self._wire = Wire(graph)
-        self._memory = Memory(graph, None, routing)
+        self._memory, self._kernels = held.memory, held.kernels
         self._cells: Cells = {}
         code = TimedCode(PythonCode(graph, program), self._cells)
-        self._kernels = Kernels(graph, program, self._memory, routing.hosted(self.number))
         kernels = self._kernels.of_worker(self._cells)
         runner = Runner(graph, code, self._memory, dict(describe(type(program)).entries), kernels)
         machine = Worker(self.number, routing.workers, runner, None, Copies(graph, program, routing))
@@ -246,6 +279,12 @@ class Resident:
                     self._host.mail.put(Errand(partial(self._copy, message)))
                 case Keep():
                     self._host.mail.put(Errand(partial(self._keep, message)))
+                case Split():
+                    self._host.mail.put(Errand(partial(self._split, message)))
+                case Lead(fork, address):
+                    self._forks.lead(fork, address)
+                case Part(fork):
+                    self._forks.part(fork)
                 case Ping():
                     self._tell(message)
                 case Report(number):
@@ -323,6 +362,31 @@ class Resident:
         assert self._saver is not None
         self._saver.keep(order, self._tell)
 
+    def _split(self, order: Split) -> None:
+        """On the machine's thread, while no epoch runs."""
+        try:
+            if not order.empty and not self._host.worker.rest(order.version, order.committed):
+                raise RuntimeError("the order came late")
+            self._forks.split(order.fork, self._kernels.still(), partial(self._live, order.empty))
+        except Exception as error:
+            log.exception("no fork could be made")
+            self._tell(SplitOff(order.number, "".join(traceback.format_exception_only(error)).strip()))
+        else:
+            self._tell(SplitOff(order.number))
+
+    def _live(self, empty: bool, doors: Doors) -> None:
+        """In the process of a fork: another worker, with what this one holds."""
+        doors.ready()
+        coordinator, address = led(doors)
+        held = Held(self._program, self._graph, self._memory, self._kernels)
+        if empty:
+            held = self._nothing(self._program, self._graph, self._memory.routing)
+        Resident(self.number, coordinator, self._security, reach=Through(doors, address)).run(held=held)
+
+    def _parted(self, fork: int) -> None:
+        with suppress(Broken):
+            self._tell(Parted(fork))
+
     def _meet(self, addresses: tuple[str, ...]) -> None:
         """Where the workers are now; one may have come in the place of another."""
         moved = [w for w, (was, now) in enumerate(zip(self._peers, addresses, strict=False)) if was != now]
@@ -367,7 +431,7 @@ class Resident:
                 self._severed(peer, None if link is None else link.letters)
 
     def _link(self, peer: int) -> _Link:
-        client = Client(self._peers[peer], self._security)
+        client = self._reach.client(self._peers[peer])
         letters = Letters(client.open("peer", self.number.to_bytes(4, "big")))
         link = _Link(client, letters, threading.Thread(target=self._mind, args=(peer, letters), daemon=True))
         with self._changed:

@@ -94,6 +94,47 @@ class Peers:
 
 
 @dataclass(frozen=True, slots=True)
+class Split:
+    """Fork yourself, with all you hold as `committed` left it; or, if `empty`, with nothing of it."""
+
+    number: int  # of the question
+    fork: int
+    version: Version
+    committed: Version
+    empty: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SplitOff:
+    """There is the fork; `problem` says why not."""
+
+    number: int
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """A fork shall work for the coordinator at this address."""
+
+    fork: int
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A fork is no longer wanted."""
+
+    fork: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parted:
+    """The process of a fork has ended."""
+
+    fork: int
+
+
+@dataclass(frozen=True, slots=True)
 class WantContent:
     """A worker asks for what its instances hold at a version."""
 
@@ -239,6 +280,11 @@ class Goodbye:
 
 HOSTS = (
     SavedAt,
+    Split,
+    SplitOff,
+    Lead,
+    Part,
+    Parted,
     Setup,
     FromDisk,
     Copy,

@@ -10,7 +10,7 @@ from tests.conformance.engines import ENGINES, Engine
 from tests.conformance.sampling import sample
 
 HERE = Path(__file__).resolve().parent
-SAMPLED = {"processes-compiled-2": 4, "connected-2": 4}
+SAMPLED = {"processes-compiled-2": 4, "connected-2": 4, "forked-2": 8}
 
 
 @pytest.fixture(scope="module", params=ENGINES.values(), ids=ENGINES)

@@ -96,6 +96,13 @@ def connected(program: ab.Program, workers: int) -> Running:
     return Running(program, client, lambda name: getattr(client.state, name).copy(), stop, threads=4)
 
 
+def forked(program: ab.Program, workers: int) -> Running:
+    """A fork of an app that has done nothing yet; the app itself has ended."""
+    with ab.run(program, workers=workers) as app:
+        fork = app.fork()
+    return Running(program, fork, lambda name: getattr(fork.state, name).copy(), fork.stop, threads=4)
+
+
 ENGINES: dict[str, Engine] = {
     "plain": plain,
     "sequential": sequential,
@@ -104,6 +111,7 @@ ENGINES: dict[str, Engine] = {
     **{f"compiled-{n}": partial(compiled, workers=n) for n in (1, 2)},
     "processes-2": partial(processes, workers=2),
     "connected-2": partial(connected, workers=2),
+    "forked-2": partial(forked, workers=2),
     "processes-compiled-2": partial(processes, workers=2, tier="compiled"),
 }
 

@@ -59,7 +59,7 @@ def pair() -> tuple[socket.socket, socket.socket]:
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
 
-def until_ready(make: Callable[[socket.socket], None]) -> Child:
+def until_ready(make: Callable[[socket.socket], object]) -> Child:
     """Let `make` fork with one end of a pair, and wait until the copy is ready; again if it never is."""
     for left in reversed(range(TRIES)):
         ours, theirs = pair()
@@ -86,10 +86,13 @@ def until_ready(make: Callable[[socket.socket], None]) -> Child:
     raise AssertionError("there is a last try")
 
 
-def fork(theirs: socket.socket, still: AbstractContextManager[Any], work: Work) -> int:
-    """Start a copy of this process that does this work behind `theirs`, and nothing else. Gives its number.
+def fork(
+    theirs: socket.socket, still: AbstractContextManager[Any], work: Work, ended: Callable[[], None] = lambda: None
+) -> None:
+    """Start a copy of this process that does this work behind `theirs`, and nothing else.
 
-    `still` keeps others from what the copy needs; the work calls `doors.ready` when it can be asked something.
+    `still` keeps others from what the copy needs; the work calls `doors.ready` when it can be asked something. `ended`
+    is told of its end, on another thread.
     """
     with ExitStack() as held:
         held.enter_context(still)
@@ -99,8 +102,7 @@ def fork(theirs: socket.socket, still: AbstractContextManager[Any], work: Work) 
         pid = os.fork()
         if not pid:
             _live(theirs, held, work)
-    threading.Thread(target=_reap, args=(pid,), name=f"anabranch-fork-{pid}", daemon=True).start()
-    return pid
+    threading.Thread(target=_reap, args=(pid, ended), name=f"anabranch-fork-{pid}", daemon=True).start()
 
 
 def _live(own: socket.socket, held: ExitStack, work: Work) -> NoReturn:
@@ -157,6 +159,7 @@ def _compilers() -> Iterator[None]:
         yield
 
 
-def _reap(pid: int) -> None:
+def _reap(pid: int, ended: Callable[[], None]) -> None:
     with suppress(ChildProcessError):
         os.waitpid(pid, 0)
+    ended()

@@ -104,9 +104,13 @@ class Doors:
 
     def open(self, stream: str, hello: bytes = b"") -> SocketStream:
         ours, theirs = socket.socketpair()
-        self.give(stream, theirs)
         opened = SocketStream(ours, hello)
-        opened.send(hello)
+        try:
+            self.give(stream, theirs)
+            opened.send(hello)
+        except BaseException:
+            opened.close()
+            raise
         return opened
 
     def give(self, name: str, theirs: socket.socket) -> None:
@@ -128,17 +132,21 @@ class Doors:
         """
         while True:
             try:
-                name, fds, _, _ = socket.recv_fds(self._socket, NAME, 1)
-            except OSError:
+                name, came = self.take()
+            except Broken:
                 return
-            if not name:
-                return
-            if len(fds) != 1:
-                log.error("no socket came with %r: it is not served", name)
-                continue
-            came, named = socket.socket(fileno=fds[0]), name.decode()
-            take = takes.get(named.partition(":")[0]) or partial(_serve, streams.get(named))
-            threading.Thread(target=take, args=(named, came), daemon=True).start()
+            take = takes.get(name.partition(":")[0]) or partial(_serve, streams.get(name))
+            threading.Thread(target=take, args=(name, came), daemon=True).start()
+
+    def take(self) -> tuple[str, socket.socket]:
+        """The next socket that is handed over, and its name."""
+        try:
+            name, fds, _, _ = socket.recv_fds(self._socket, NAME, 1)
+        except OSError as error:
+            raise Broken(f"the other process is gone: {error}") from None
+        if not name or len(fds) != 1:
+            raise Broken("the other process is gone")
+        return name.decode(), socket.socket(fileno=fds[0])
 
     def end(self, patience: float) -> str | None:
         """Let the other process end; gives its last words, or None if it does not."""
@@ -153,6 +161,10 @@ class Doors:
                 return None
         self.close()
         return words.decode(errors="replace")
+
+    def detach(self) -> socket.socket:
+        """The pair's end itself, for another process to have."""
+        return self._socket
 
     def close(self) -> None:
         with suppress(OSError):

@@ -47,7 +47,7 @@ class ForkedApp(RemoteApp):
     """
 
     def __init__(self, child: Child, graph: Graph, specs: Specs) -> None:
-        link = Link(f"process {child.pid}", child.doors, PIECE, _lost)
+        link = Link(f"process {child.pid}", child.doors, PIECE, _lost, deaf=False)
         try:
             described = read_description(answer(Values(), link.ask(Values().encode(("describe",)))))
         except BaseException:

@@ -37,11 +37,14 @@ Gone = Callable[[str, bool, str], Exception]
 
 
 class Link:
-    """`ask` sends a request and gives its answer; `gone` says what is raised when the app is no longer there."""
+    """`ask` sends a request and gives its answer; `gone` says what is raised when the app is no longer there.
 
-    def __init__(self, address: str, client: Opener, max_message: int, gone: Gone = _gone) -> None:
+    Ctrl-C does not reach what waits for gRPC: where the client is `deaf` to it the main thread waits beside the work.
+    """
+
+    def __init__(self, address: str, client: Opener, max_message: int, gone: Gone = _gone, deaf: bool = True) -> None:
         self.address = address
-        self._client, self._max_message, self._gone = client, max_message, gone
+        self._client, self._max_message, self._gone, self._deaf = client, max_message, gone, deaf
         self._lock = threading.Lock()
         self._idle: list[Stream] = []
         self._busy: set[Stream] = set()
@@ -122,8 +125,7 @@ class Link:
         return answer
 
     def _wait(self, work: Callable[[], T]) -> T:
-        """On the main thread: wait beside the work, since Ctrl-C does not reach what waits for gRPC."""
-        if threading.current_thread() is not threading.main_thread():
+        if not self._deaf or threading.current_thread() is not threading.main_thread():
             return work()
         if self._aside is None:
             self._aside = Aside()

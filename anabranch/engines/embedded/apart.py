@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch.drivers import apart
 from anabranch.drivers.callers import Gate
 from anabranch.drivers.durable.marks import Marks
-from anabranch.drivers.durable.settings import Saving
+from anabranch.drivers.durable.settings import At, Saving
 from anabranch.drivers.fleet import Launcher, Network, Patience
 from anabranch.drivers.kernels import Kernels
 from anabranch.drivers.nursery import WORKER
@@ -17,7 +17,7 @@ from anabranch.drivers.processes import Processes
 from anabranch.drivers.shipping import fingerprint, pack_program
 from anabranch.drivers.timing import Cells
 from anabranch.drivers.wire import Wire
-from anabranch.engines.embedded.engine import Engine
+from anabranch.engines.embedded.engine import Engine, Origin
 from anabranch.engines.embedded.metrics import Meter
 from anabranch.engines.embedded.tiers import Tiers
 from anabranch.graph.nodes import Graph
@@ -53,12 +53,14 @@ def launcher_of(hosts: str, workers: int) -> Launcher | None:
     return None if hosts == "threads" else Processes(workers)
 
 
-def _saved(saving: Saving | None, graph: Graph, program: Program, workers: int, marks: Marks) -> SavedApart | None:
+def _saved(
+    saving: Saving | None, graph: Graph, program: Program, workers: int, marks: Marks, at: At | None
+) -> SavedApart | None:
     if saving is None:
         return None
     from anabranch.drivers.durable.run import SavedApart
 
-    return SavedApart(saving, graph, program, workers, marks)
+    return SavedApart(saving, graph, program, workers, marks, at)
 
 
 class Apart(Engine):
@@ -78,11 +80,15 @@ class Apart(Engine):
         patience: Patience | None = None,
         network: Network | None = None,
         saving: Saving | None = None,
+        origin: Origin | None = None,
     ) -> None:
-        super().__init__(graph)
-        marks, remember = self.marks, self.remember
-        saved = self.saved = _saved(saving, graph, program, workers, marks)
-        routing = self.routing = spread_evenly(workers) if saved is None else saved.routing
+        super().__init__(graph, origin)
+        marks, remember, stands = self.marks, self.remember, None if origin is None else origin.at
+        saved = self.saved = _saved(saving, graph, program, workers, marks, stands)
+        if stands is None:
+            routing = spread_evenly(workers) if saved is None else saved.routing
+            stands = At(NOTHING_YET, 0, routing) if saved is None else At(saved.version, saved.sequence, routing)
+        routing = self.routing = stands.routing
         self.program = pack_program(program, graph)
         nothing = Memory(graph, None, routing)
         kernels = Kernels(graph, program, nothing, ())
@@ -103,7 +109,7 @@ class Apart(Engine):
             dealt = shares(graph, request.entry, program, request.rows, placed.sequence, routing, instance_of)
             return [placed._replace(request=request._replace(rows=share)) for share in dealt]
 
-        at = (NOTHING_YET, 0) if saved is None else (saved.version, saved.sequence)
+        at = stands.version, stands.sequence
         coordinator = self.coordinator = Coordinator(workers, backlog, runner.starts, True, split, *at)
         beginning = start(graph, program, routing.instances, routing.owner)
 
@@ -145,6 +151,15 @@ class Apart(Engine):
 
         self.tiers = Tiers(kernels, tier, limits.fused_rows, install, driver.refuse_from_within)
         self.tiers.start()
+
+    def fork(self, app: Any, saving: Saving | None) -> Any:
+        """The app again, with forks of its workers."""
+        launcher, at, marks = self.driver.fork(self.marks.copy)
+        try:
+            return app.copy_of(Origin(marks, at), saving, launcher)
+        except BaseException:
+            launcher.end(0.0)
+            raise
 
     def work(self) -> tuple[list[float], list[Cells]]:
         """How many seconds each worker has worked, and what it has counted."""

@@ -131,13 +131,17 @@ class App:
         saving: Saving | None = None,
         origin: Any = None,
     ) -> None:
-        self._program, self._limits, self._gate = program, limits or Limits(), gate
         self._graph = graph or compile(type(program))
         self._meter = Meter(workers)
+        same: dict[str, Any] = {"limits": limits, "gate": gate, "patience": patience, "frames": frames}
+        same |= {"network": network, "graph": self._graph, "tier": tier}
+        self._again = partial(App, program, workers, **same)
         build: Any = partial(Here, saving=saving, origin=origin)
         if hosts is not None:
-            build = partial(Apart, launcher=hosts, patience=patience, network=network, saving=saving)
-        self._engine = build(program, self._graph, workers, self._limits, gate, tier, self._meter, self._committed)
+            build = partial(Apart, launcher=hosts, patience=patience, network=network, saving=saving, origin=origin)
+        self._engine = build(
+            program, self._graph, workers, limits or Limits(), gate, tier, self._meter, self._committed
+        )
         self._recorder = Recorder(self._graph, self._engine.routing, history)
         specs = describe(type(program)).entries
         self.entries: Mapping[str, AppEntry] = MappingProxyType(
@@ -223,11 +227,9 @@ class App:
         """
         return self._engine.fork(self, None if checkpoint is None else saving_of(checkpoint))
 
-    def copy_of(self, origin: Any, saving: Saving | None) -> App:
+    def copy_of(self, origin: Any, saving: Saving | None, hosts: Launcher | None = None) -> App:
         """The same app on the state of an origin, for a fork."""
-        workers, tier = self._meter.workers, self._engine.tiers.tier
-        made = partial(App, self._program, workers, limits=self._limits, gate=self._gate, graph=self._graph)
-        return made(tier=tier, saving=saving, origin=origin)
+        return self._again(saving=saving, origin=origin, hosts=hosts)
 
     def checkpoint(self) -> int:
         """Make a snapshot now; gives the version that it holds, once that is on disk."""

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from anabranch.drivers.durable.marks import Marks
 from anabranch.drivers.durable.remembering import Remember
-from anabranch.drivers.durable.settings import Recovery
+from anabranch.drivers.durable.settings import At, Recovery
 from anabranch.drivers.interrupts import HoldBack
 from anabranch.graph.nodes import Graph
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a fork stands, and what is remembered of requests there."""
+
+    marks: Marks
+    at: At
 
 
 class Engine:
@@ -17,8 +26,8 @@ class Engine:
     driver: Any
     saved: Any
 
-    def __init__(self, graph: Graph, marks: Marks | None = None) -> None:
-        self.marks, self.remember = marks or Marks(), Remember(graph)
+    def __init__(self, graph: Graph, origin: Origin | None) -> None:
+        self.marks, self.remember = Marks() if origin is None else origin.marks, Remember(graph)
 
     @property
     def recovery(self) -> Recovery | None:

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from anabranch.drivers.callers import Gate
-from anabranch.drivers.durable.marks import Marks
 from anabranch.drivers.durable.settings import At, Saving
 from anabranch.drivers.kernels import Kernels
 from anabranch.drivers.threads import Threads
 from anabranch.drivers.timing import Cells
-from anabranch.engines.embedded.engine import Engine
+from anabranch.engines.embedded.engine import Engine, Origin
 from anabranch.engines.embedded.metrics import Meter
 from anabranch.engines.embedded.rest import RestHere
 from anabranch.engines.embedded.tiers import Tiers
@@ -31,13 +30,11 @@ from anabranch.state.sizes import size_of
 
 
 @dataclass(frozen=True)
-class Origin:
-    """The state that an engine goes on with, and what is remembered with it: that of the one it was forked from."""
+class OriginHere(Origin):
+    """In a copy of the process: the state that an engine goes on with."""
 
     memory: Memory
     kernels: Kernels
-    marks: Marks
-    at: At
 
 
 class Here(Engine):
@@ -54,9 +51,9 @@ class Here(Engine):
         meter: Meter,
         committed: Callable[[Committed], None],
         saving: Saving | None = None,
-        origin: Origin | None = None,
+        origin: OriginHere | None = None,
     ) -> None:
-        super().__init__(graph, None if origin is None else origin.marks)
+        super().__init__(graph, origin)
         marks, remember = self.marks, self.remember
         saved = None
         if saving is not None:
@@ -107,10 +104,10 @@ class Here(Engine):
         self.tiers = Tiers(kernels, tier, limits.fused_rows, install, driver.refuse_from_within)
         self.tiers.start()
 
-    def origin(self) -> Origin:
+    def origin(self) -> OriginHere:
         """For whoever holds the state."""
         at = At(self.coordinator.committed, self.coordinator.sequence, self.routing)
-        return Origin(self.memory, self.kernels, self.marks.copy(), at)
+        return OriginHere(self.marks.copy(), at, self.memory, self.kernels)
 
     def fork(self, app: Any, saving: Saving | None) -> Any:
         from anabranch.engines.connected.forked import fork_app

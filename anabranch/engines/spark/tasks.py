@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from pyspark import InheritableThread, SparkContext
 
+from anabranch.drivers.callers import StateLost
 from anabranch.drivers.flight import Security
 from anabranch.drivers.resident import Resident, versions
 from anabranch.engines.spark.session import JOB, UnfitSession, address_of_driver, is_local, master_of
@@ -28,6 +29,8 @@ class SparkTasks:
     """Starts workers as jobs of a context; ends them by ending what they do."""
 
     carries = True  # the program is in the closure of the task: code comes to executors by Spark alone
+    security = None
+    lost = StateLost
 
     def __init__(self, context: SparkContext, workers: int) -> None:
         self._context, self._workers = context, workers
