@@ -140,7 +140,7 @@ def _try_tools() -> None:
     unpack_table(pack_table(pa.table({"x": [1, 2], "y": ["a", "b"]})))
 
 
-def _lost(address: str, effects: bool, why: str) -> Exception:
+def _lost(address: str, effects: bool | None, why: str) -> Exception:
     perhaps = f" The request was sent, {PERHAPS} there." if effects else ""
     return ForkLost(
         f"the fork is gone with its {address}, and what it held: {why}.{perhaps} The app it was made from goes on: "

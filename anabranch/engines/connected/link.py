@@ -28,12 +28,15 @@ class AnswerLost(ConnectionError):
     """A request was sent and no answer came: it may or may not have taken effect, and was not sent again."""
 
 
-def _gone(address: str, effects: bool, why: str) -> Exception:
+def _gone(address: str, effects: bool | None, why: str) -> Exception:
+    """`effects` says whether what was sent may have changed something; None if nothing was sent."""
+    if effects is None:
+        return ConnectionError(f"no app answers at {address}, and nothing was sent: {why}")
     kind = AnswerLost if effects else ConnectionError
     return kind(f"the app at {address} is gone{_perhaps(effects)}: {why}")
 
 
-Gone = Callable[[str, bool, str], Exception]
+Gone = Callable[[str, bool | None, str], Exception]
 
 
 class Link:
@@ -104,7 +107,7 @@ class Link:
         except Refused as error:
             raise PermissionError(f"the app at {self.address} refuses the connection: {error}") from None
         except (Broken, Remote, TimeoutError) as error:
-            raise self._gone(self.address, False, f"it does not answer, and nothing was sent ({error})") from None
+            raise self._gone(self.address, None, str(error)) from None
         with self._lock:
             self._busy.add(opened)
         return opened

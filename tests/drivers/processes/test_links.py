@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from anabranch.drivers.callers import StateLost
 from anabranch.drivers.flight import Security
 from anabranch.drivers.letters import Letters
 from anabranch.drivers.resident import Resident
@@ -26,6 +27,8 @@ class Neighbours:
     """Starts workers as threads of this process, each with servers and connections of its own, within reach."""
 
     carries = False
+    security = None
+    lost = StateLost
     host = "127.0.0.1"
 
     def __init__(self, workers: int) -> None:
