@@ -46,7 +46,7 @@ class Tiers:
         self._install, self._refuse_from_within = install, refuse_from_within
         self.is_fast, self.fallback = kernels.is_fast, kernels.fallback
         self._rows: dict[str, int] = {}
-        self._settled: set[str] = set() if tier != "python" else {e.name for e in kernels.graph.entries}
+        self._settled = {e.name for e in kernels.graph.entries if tier == "python" or kernels.is_fast(e.name)}
         self._running: set[str] = set()
         self._lock = threading.Lock()
 
