@@ -2,9 +2,10 @@
 
     python -m tests.soak [--programs 20000] [--compiled 1000] [--seeds 20000] [--processes 300]
                          [--spark 100] [--minutes 10]
-                         [--report docs/soak.md] [--json]
+                         [--notes FILE] [--report docs/soak.md] [--json]
 
-Zero leaves a part out. A failing program or seed is printed with the command that shows it.
+Zero leaves a part out. With `--notes` a soak can be stopped, and goes on when the same is asked again. A failing program
+or seed is printed with the command that shows it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import anabranch as ab
 from tests.soak.apart import soak_processes, soak_spark
 from tests.soak.compiled import soak_compiled
 from tests.soak.engine import soak_engine
+from tests.soak.part import Notes
 from tests.soak.programs import soak_programs
 from tests.soak.seeds import soak_seeds
 
@@ -35,26 +37,30 @@ def main() -> int:
     parser.add_argument("--spark", type=int, default=100, help="random programs as Spark tasks")
     parser.add_argument("--first", type=int, default=1_000_000, help="the first seed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--notes", type=Path, help="note what is finished there, and do not run it again")
     parser.add_argument("--report", type=Path)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    parts = []
+    parts, notes, first = [], Notes(options.notes), options.first
     if options.programs:
-        parts.append(soak_programs(options.first, options.programs, options.jobs))
+        parts.append(soak_programs(first, options.programs, options.jobs, notes))
     if options.compiled:
-        parts.append(soak_compiled(options.first, options.compiled, options.jobs))
+        parts.append(soak_compiled(first, options.compiled, options.jobs, notes))
     if options.seeds:
-        parts.append(soak_seeds(options.first, options.seeds, options.jobs))
-    if options.processes:
-        parts.append(soak_processes(options.first, options.processes))
-    if options.spark:
-        parts.append(soak_spark(options.first, options.spark))
-    if options.minutes:
-        parts.append(soak_engine(options.minutes * 60))
+        parts.append(soak_seeds(first, options.seeds, options.jobs, notes))
+    whole = {
+        "processes": lambda: soak_processes(first, options.processes),
+        "spark": lambda: soak_spark(first, options.spark),
+        "minutes": lambda: soak_engine(options.minutes * 60),
+    }
+    for name, run in whole.items():
+        if asked := getattr(options, name):
+            parts.append(notes.once(f"{name} {first} {asked}", run))
     version = f"Python {platform.python_version()}, {os.cpu_count()} cores, anabranch {ab.__version__}"
     asked = f"--first {options.first} --programs {options.programs} --compiled {options.compiled}"
     asked += f" --seeds {options.seeds} --processes {options.processes} --spark {options.spark}"
-    head = f"# The last soak\n\n`python -m tests.soak {asked} --minutes {options.minutes:g}` ({version}).\n"
+    on = ", ".join(sorted(notes.commits))
+    head = f"# The last soak\n\n`python -m tests.soak {asked} --minutes {options.minutes:g}` ({version}; {on}).\n"
     text = "\n".join([head, *(part.text() for part in parts)])
     if options.report is not None:
         options.report.write_text(text, encoding="utf-8")

@@ -9,15 +9,18 @@ from tests.engines.test_compiled_generated import check_program, compiles
 from tests.generator.choices import SeededChoices
 from tests.generator.inputs import generate_requests
 from tests.generator.programs import generate_seed
-from tests.soak.part import CHUNK, Part, in_chunks
+from tests.soak.part import Notes, Part, in_chunks
 
 WHAT = """Each random program of which at least one entry compiles runs on random requests as a plain class; on one
 worker as kernels and as Python; and on three workers as kernels, fused or in stages: results, exceptions and final
 state must be equal, and equal the replay of what the app says it did."""
 
 
-def soak_compiled(first: int, programs: int, jobs: int) -> Part:
-    return in_chunks(Part("Compiled programs", WHAT), run_chunk, first, programs, jobs)
+CHUNK = 20  # a minute or two
+
+
+def soak_compiled(first: int, programs: int, jobs: int, notes: Notes) -> Part:
+    return in_chunks(Part("Compiled programs", WHAT), run_chunk, first, programs, jobs, notes, CHUNK)
 
 
 def run_chunk(first: int) -> tuple[Counter[str], list[str]]:

@@ -12,15 +12,15 @@ from tests.generator.choices import SeededChoices
 from tests.generator.inputs import generate_requests
 from tests.generator.plain import loaded
 from tests.generator.programs import generate_seed
-from tests.soak.part import CHUNK, Part, in_chunks
+from tests.soak.part import CHUNK, Notes, Part, in_chunks
 
 WHAT = """Each random program is compiled and run on random requests as a plain class; by the tasks of its graph,
 whole and, where grouping does not matter, with three instances; and on one, two and three worker threads, in stages or
 fused: results, exceptions and final state must be equal. One in ten programs runs on threads."""
 
 
-def soak_programs(first: int, programs: int, jobs: int) -> Part:
-    return in_chunks(Part("Random programs", WHAT), run_chunk, first, programs, jobs)
+def soak_programs(first: int, programs: int, jobs: int, notes: Notes) -> Part:
+    return in_chunks(Part("Random programs", WHAT), run_chunk, first, programs, jobs, notes)
 
 
 def run_chunk(first: int) -> tuple[Counter[str], list[str]]:

@@ -6,7 +6,7 @@ from collections import Counter
 
 from tests.simulation.check import run_chunk as run_stories
 from tests.simulation.lineage import run_saved_chunk as run_ages
-from tests.soak.part import Part, in_chunks
+from tests.soak.part import Notes, Part, in_chunks
 
 WHAT = """Each seed is a program, clients, a number of workers and a schedule with delays, repeats, losses, crashes,
 stalls, aborts and withdrawn requests; answers, state and every look at it must equal the sequential engine's. Each is
@@ -14,8 +14,8 @@ also told of several runs on one disk, which are killed, lose their power in the
 disk full and replace each other: what one restores must be what the one before has acknowledged."""
 
 
-def soak_seeds(first: int, seeds: int, jobs: int) -> Part:
-    return in_chunks(Part("Simulator", WHAT), run_chunk, first, seeds, jobs)
+def soak_seeds(first: int, seeds: int, jobs: int, notes: Notes) -> Part:
+    return in_chunks(Part("Simulator", WHAT), run_chunk, first, seeds, jobs, notes)
 
 
 def run_chunk(first: int) -> tuple[Counter[str], list[str]]:
