@@ -4,8 +4,8 @@
                          [--spark 100] [--minutes 10]
                          [--notes FILE] [--report docs/soak.md] [--json]
 
-Zero leaves a part out. With `--notes` a soak can be stopped, and goes on when the same is asked again. A failing program
-or seed is printed with the command that shows it.
+Zero leaves a part out. With `--notes` a soak can be stopped, and goes on when the same is asked again. A failing
+program or seed is printed with the command that shows it.
 """
 
 from __future__ import annotations

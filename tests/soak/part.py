@@ -1,7 +1,7 @@
 """One part of a soak: what was run, and what came of it.
 
-A soak may be stopped and go on later: what is finished is noted in a file, with the commit it was run on, and is not run
-again.
+A soak may be stopped and go on later: what is finished is noted in a file, with the commit it was run on, and is not
+run again.
 """
 
 from __future__ import annotations
