@@ -84,6 +84,7 @@ class World:
         self.again: set[int] = set()
         self.loading: dict[int, Version] = {}
         self.sleeping: dict[int, int] = {}  # worker -> steps it will not be scheduled
+        self.away: dict[int, int] = {}  # worker -> steps until another is started in its place
         self.hosts: list[CoordinatorEvent] = []  # what hosts have to tell, in order
         self.clients = [Client(n, list(todo)) for n, todo in enumerate(case.clients)] if clients is None else clients
         self.calls: set[int] = set()  # of clients to this world
@@ -137,6 +138,7 @@ class World:
         for _, channel, message in (item for item in late if item[0] <= 0):
             self.send(*channel, message)
         self.sleeping = {w: n - 1 for w, n in self.sleeping.items() if n > 1}
+        self.away = {w: n - 1 for w, n in self.away.items() if n > 1}
         actions: list[Callable[[], None]] = []
         actions += [lambda c=c: self.deliver(c) for c, m in self.network.items() if m and self._reachable(c[1])]
         actions += [lambda w=w: self.work(w) for w in sorted(self.again) if w == DRIVER or self._reachable(w)]
@@ -145,11 +147,12 @@ class World:
             actions += [lambda c=c: self.ask(c) for c in self.clients if c.waiting is None and c.todo]
         actions += [self.hear] if self.hosts else []
         actions += [lambda g=g: self._haunt(*g) for g in self.ghosts if self._haunts(*g)]
-        actions += [lambda w=w: self.restart(w) for w, m in enumerate(self.workers) if m is None]
+        gone = [w for w, machine in enumerate(self.workers) if machine is None and w not in self.away]
+        actions += [lambda w=w: self.restart(w) for w in gone]
         actions += self.keeping.actions()
         if actions:
             self.rng.choice(actions)()
-        elif self.sleeping or self.limbo or self.coordinator.idle:
+        elif self.sleeping or self.away or self.limbo or self.coordinator.idle:
             return  # time goes by
         else:
             self.tell("nothing moves: the coordinator is told")
@@ -322,6 +325,8 @@ class World:
         self.again.discard(worker)
         self.loading.pop(worker, None)
         self.sleeping.pop(worker, None)
+        if self.case.apart:
+            self.away[worker] = self.rng.choice((0, 0, 20, 60, 200))
         return machine
 
     def _haunts(self, machine: Worker, mail: list[Any]) -> bool:
