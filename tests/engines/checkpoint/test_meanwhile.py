@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,9 +18,9 @@ from anabranch.drivers.processes import Processes
 from anabranch.engines.embedded import App
 from tests.conformance.engines import nursery
 from tests.drivers.processes.tools import Call, pids, wait_until
+from tests.engines.checkpoint.held import A_WHILE, Held, keys_of
 
 KEYS = 40
-A_WHILE = 0.5  # seconds: what is not answered by then waits
 
 
 class Shop(ab.Program):
@@ -70,43 +68,16 @@ def start(folder: Path, workers: int, tier: str = "python") -> Any:
     return app
 
 
-class Held:
-    """The workers of an app that are lost: others come in their places, and restore nothing until they are let go."""
-
-    def __init__(self, app: Any) -> None:
-        self.app, self._driver, self._go = app, app._engine.driver, threading.Event()
-        give = self._driver._give
-
-        def later(link: Any, version: Any) -> None:
-            assert self._go.wait(60)
-            give(link, version)
-
-        self._driver._give = later
-
-    def lose(self, worker: int) -> None:
-        coordinator, killed = self._driver.desk.coordinator, pids(self.app)[worker]
-        os.kill(killed, signal.SIGKILL)
-        wait_until(lambda: worker in coordinator.unsettled and pids(self.app)[worker] != killed, "none came back")
-
-    def let_go(self) -> None:
-        self._go.set()
-
-
 @contextmanager
 def one_is_lost(folder: Path, workers: int = 2, tier: str = "python", lost: int = 0) -> Iterator[tuple[Any, Held]]:
     app = start(folder, workers, tier)
     held = Held(app)
     try:
-        held.lose(lost)
+        held.lose(lost, pids(app)[lost])
         yield app, held
     finally:
         held.let_go()
         app.stop()
-
-
-def keys_of(app: Any, worker: int) -> list[int]:
-    routing = app._engine.routing
-    return [k for k in range(KEYS) if routing.worker_of(routing.owner(k)) == worker]
 
 
 def replays(app: Any) -> None:
@@ -126,7 +97,7 @@ def replays(app: Any) -> None:
 @pytest.mark.parametrize("tier", ["python", "compiled"])
 def test_reads_of_the_others_keys_are_answered(tmp_path: Path, tier: str) -> None:
     with one_is_lost(tmp_path, tier=tier) as (app, held):
-        gone, here = keys_of(app, 0), keys_of(app, 1)
+        gone, here = keys_of(app, 0, KEYS), keys_of(app, 1, KEYS)
         version, requests = app.version, len(app._recorder._kept)
         waiting = {k: Call(lambda k=k: app.get(k)) for k in gone[:2]}
         written = Call(lambda: app.put(here[0], 100))
@@ -157,7 +128,7 @@ def test_a_read_that_was_in_flight_is_answered_too(tmp_path: Path) -> None:
     """Callers that read all the time, also when the worker is lost, do not notice, but for those of its keys."""
     app = start(tmp_path, 2)
     held, over = Held(app), threading.Event()
-    here, gone = keys_of(app, 1), keys_of(app, 0)
+    here, gone = keys_of(app, 1, KEYS), keys_of(app, 0, KEYS)
     done = [0, 0]
 
     def read(which: int, keys: list[int]) -> None:
@@ -169,7 +140,7 @@ def test_a_read_that_was_in_flight_is_answered_too(tmp_path: Path) -> None:
     callers = [Call(lambda: read(0, gone)), Call(lambda: read(1, here)), Call(lambda: read(1, here))]
     try:
         wait_until(lambda: min(done) > 20, "nobody reads")
-        held.lose(0)
+        held.lose(0, pids(app)[0])
         before = list(done)
         wait_until(lambda: done[1] > before[1] + 20, "reads of the others' keys wait")
         assert done[0] <= before[0] + 1
@@ -185,9 +156,9 @@ def test_a_read_that_was_in_flight_is_answered_too(tmp_path: Path) -> None:
 
 def test_a_second_worker_is_lost_meanwhile(tmp_path: Path) -> None:
     with one_is_lost(tmp_path, workers=3) as (app, held):
-        gone, then, here = (keys_of(app, w) for w in range(3))
+        gone, then, here = (keys_of(app, w, KEYS) for w in range(3))
         assert app.get(then[0]) == then[0]
-        held.lose(1)
+        held.lose(1, pids(app)[1])
         waiting = [Call(lambda k=k: app.get(k)) for k in (gone[0], then[0])]
         assert [app.get(k) for k in here] == here
         threading.Event().wait(A_WHILE)
@@ -199,7 +170,7 @@ def test_a_second_worker_is_lost_meanwhile(tmp_path: Path) -> None:
 
 def test_stop_meanwhile(tmp_path: Path) -> None:
     with one_is_lost(tmp_path) as (app, _):
-        gone, here = keys_of(app, 0), keys_of(app, 1)
+        gone, here = keys_of(app, 0, KEYS), keys_of(app, 1, KEYS)
         waiting = [Call(lambda: app.get(gone[0])), Call(lambda: app.put(here[0], 1))]
         assert app.get(here[0]) == here[0]
         threading.Event().wait(0.2)
