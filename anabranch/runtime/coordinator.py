@@ -184,7 +184,7 @@ class Coordinator:
             return []
         if self.lost or self.unsettled:
             return self._read()
-        stopped = self._stop_driver() if self.meanwhile.give_up() else []
+        stopped = self._stop_driver() if self.meanwhile.over() else []
         chosen = self.backlog.choose()
         if chosen is None:
             return stopped

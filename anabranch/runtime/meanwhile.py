@@ -65,8 +65,12 @@ class Meanwhile:
                 found.append((item, outcome))
         return found
 
-    def give_up(self) -> bool:
-        """Whether anything was under way."""
-        self._vain.clear()
+    def give_up(self) -> None:
+        """What is tried would come too late."""
+        self.reading = None
+
+    def over(self) -> bool:
+        """All are there, and nothing is in vain; whether anything is given up."""
         tried, self.reading = self.reading, None
+        self._vain.clear()
         return tried is not None
