@@ -68,6 +68,7 @@ from anabranch.runtime.messages import (
     Lost,
     Outcome,
     Placed,
+    Seen,
     Stalled,
     Version,
 )
@@ -108,7 +109,7 @@ class Apart:
         fingerprint: str,
         beginning: Parts,
         launcher: Launcher,
-        committed: Callable[[Committed], None],
+        committed: Callable[[Committed | Seen], None],
         gate: Gate | None = None,
         patience: Patience | None = None,
         network: Network | None = None,
@@ -132,7 +133,7 @@ class Apart:
         self._left = False  # stopped, with forks that live on
         self.host = launcher.host
         self._answers = Answers()
-        self.desk = Desk(coordinator, committed, gate or Gate(), self._post, self.progress)
+        self.desk = Desk(coordinator, committed, gate or Gate(), self._post, self.progress, committed)
         self._host = Host(machine, self._post, self.desk.tell, self.desk.fail, None, self._with_rows)
         self._host.start()
         network = network or Network()
@@ -195,8 +196,12 @@ class Apart:
             yield interrupts
 
     def look(self, read: Callable[[Copies], T]) -> T:
-        """What a function of the state gives, between two epochs; it runs again for what it finds it needs."""
-        return self._until_all_answer(lambda: self._look(read))
+        """What a function of the state gives, between two epochs; it runs again for what it finds it needs.
+
+        While a worker is restored it is answered by the others, if they hold all that it reads.
+        """
+        self.refuse_from_within()
+        return self._until_all_answer(lambda: self.desk.look(read, lambda interrupts: self._look(read, interrupts)))
 
     def _until_all_answer(self, ask: Callable[[], T]) -> T:
         """Ask again when a worker was lost meanwhile: the question waits until another is in its place."""
@@ -206,15 +211,15 @@ class Apart:
             except _Gone as error:
                 log.info("worker %s is gone and could not answer: all are asked again", error)
 
-    def _look(self, read: Callable[[Copies], T]) -> T:
-        with self.hold() as interrupts:
-            self._copies.clear()
-            beginning = self._copies.mark()
-            while True:
-                try:
-                    return read(self._copies)
-                except NotHere:
-                    self._fetch(beginning, interrupts)
+    def _look(self, read: Callable[[Copies], T], interrupts: HoldBack) -> T:
+        """For one who holds the state."""
+        self._copies.clear()
+        beginning = self._copies.mark()
+        while True:
+            try:
+                return read(self._copies)
+            except NotHere:
+                self._fetch(beginning, interrupts)
 
     def change(self, steps: Sequence[Step], check: Step) -> None:
         """Write between two epochs, all steps or none."""

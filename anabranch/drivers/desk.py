@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from anabranch.drivers.callers import Gate, StateLost, Stopped, Waiter
 from anabranch.drivers.interrupts import HoldBack
@@ -27,9 +27,11 @@ from anabranch.runtime.messages import (
     Grant,
     Hold,
     Outcome,
+    Raised,
     Release,
     Reply,
     Request,
+    Seen,
     Submit,
     ToWorker,
     Withdraw,
@@ -38,6 +40,7 @@ from anabranch.runtime.messages import (
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 Watch = Callable[[float], None]
 PULSE = 0.1  # seconds between two looks at what cannot wake a waiting thread
 
@@ -60,8 +63,9 @@ class Desk:
         gate: Gate,
         post: Callable[[int, Any], None],
         progress: Callable[[], float],
+        seen: Callable[[Seen], None] = lambda seen: None,
     ) -> None:
-        self.coordinator, self.committed, self.gate = coordinator, committed, gate
+        self.coordinator, self.committed, self.seen, self.gate = coordinator, committed, seen, gate
         self._post, self._progress = post, progress
         self.saver: Durable | None = None
         self.writers: tuple[str, ...] = ()  # whose logs have what the holder of the state has written
@@ -103,11 +107,7 @@ class Desk:
         Ctrl-C waits for the end of the block, or until the block relents.
         """
         with HoldBack() as interrupts:
-            with self.locked(interrupts):
-                self.refuse_closed()
-                number = next(self.numbers)
-                waiter = self._enter(number, 0, Hold(number))
-                self._wait(waiter, number, interrupts, None)
+            number, _ = self._ask_for_state(None, interrupts)
             wrote = False
             try:
                 yield interrupts
@@ -117,6 +117,32 @@ class Desk:
                 self.writers = ()
             if wrote:
                 self.make_durable()
+
+    def look(self, read: Callable[[Any], T], held: Callable[[HoldBack], T]) -> T:
+        """What `read` gives of copies of the state, if others hold all of it while a worker is restored; else what
+        `held` gives, while all state is the caller's.
+        """
+        with HoldBack() as interrupts:
+            number, outcome = self._ask_for_state(read, interrupts)
+            if outcome is None:
+                try:
+                    return held(interrupts)
+                finally:
+                    self.tell(Release(number, False))
+        if isinstance(outcome, Raised):
+            raise outcome.error
+        found: Any = outcome.values
+        answer: T = found[0]
+        return answer
+
+    def _ask_for_state(self, read: Callable[[Any], Any] | None, interrupts: HoldBack) -> tuple[int, Outcome | None]:
+        """Wait until it is the caller's, or what was to be read has an outcome."""
+        with self.locked(interrupts):
+            self.refuse_closed()
+            number = next(self.numbers)
+            waiter = self._enter(number, 0, Hold(number, read))
+            self._wait(waiter, number, interrupts, None)
+            return number, waiter.outcome
 
     def make_durable(self) -> None:
         """Wait, without the lock, until all that has been committed so far is on disk."""
@@ -215,6 +241,8 @@ class Desk:
                         self._post(worker, message)
                     case Committed():
                         self.committed(command)
+                    case Seen():
+                        self.seen(command)
                     case Reply(number, outcome):
                         self._answer(number, outcome, False)
                     case Withdrawn(number):

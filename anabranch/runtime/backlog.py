@@ -7,12 +7,12 @@ after it; an epoch that runs in stages is straight.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from anabranch.graph.nodes import Graph
-from anabranch.runtime.messages import AtWorkers, Hold, Request
-from anabranch.runtime.plan import Plan, make_plan
+from anabranch.runtime.messages import AtWorkers, Hold, Placed, Request
+from anabranch.runtime.plan import Plan, make_plan, readers
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,7 @@ class Backlog:
         """
         self._graph, self._limits, self._whole, self._columns = graph, limits, whole, columns
         self._winding = {e.name for e in graph.entries if e.winding is not None}
+        self._readers = readers(graph)
         self._queue: deque[Waiting | Hold] = deque()
         self._plans: dict[frozenset[str], Plan | None] = {}
 
@@ -82,6 +83,18 @@ class Backlog:
         for item in found:
             self._queue.remove(item)
         return found
+
+    def reads(self) -> Iterator[Waiting | Hold]:
+        """What only reads, in order; it stays here. Without what is to be remembered, and what is many epochs long."""
+        for item in self._queue:
+            if isinstance(item, Hold):
+                may_be_tried = item.read is not None
+            else:
+                entry, rows, mark = item.request.entry, item.request.rows, item.request.mark
+                few = not isinstance(rows, AtWorkers) and len(rows) <= self._limits.epoch_rows
+                may_be_tried = few and mark is None and entry in self._readers
+            if may_be_tried:
+                yield item
 
     def numbers(self) -> list[int]:
         return [number_of(item) for item in self._queue]
@@ -138,5 +151,5 @@ class Backlog:
         return self._plans[names]
 
 
-def number_of(item: Waiting | Hold) -> int:
+def number_of(item: Waiting | Placed | Hold) -> int:
     return item.number if isinstance(item, Hold) else item.request.number

@@ -10,6 +10,7 @@ which each is found by reading the one before.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from anabranch.graph.nodes import Graph
@@ -28,6 +29,7 @@ from anabranch.runtime.messages import (
     Results,
     ToCoordinator,
     ToWorker,
+    Version,
     WorkerCommand,
 )
 from anabranch.runtime.routing import Routing
@@ -45,6 +47,21 @@ class Copies(Collected):
         self.routing = routing
 
 
+def questions(
+    worker: Worker, version: Version, committed: Version, wants: Iterable[Want]
+) -> tuple[list[WorkerCommand], set[int]]:
+    """Ask the owners of all that is wanted, as `committed` left it: the messages, and who has to answer."""
+    worker.questions += 1
+    by_worker: dict[int, list[Want]] = {}
+    for want in wants:
+        by_worker.setdefault(worker.runner.routing.worker_of(want.instance), []).append(want)
+    commands: list[WorkerCommand] = [
+        ToWorker(w, Fetch(version, committed, worker.number, worker.questions, tuple(own)))
+        for w, own in by_worker.items()
+    ]
+    return commands, set(by_worker)
+
+
 class Collecting:
     """An epoch of collected requests, at the worker that collects for it, or beside the coordinator."""
 
@@ -58,7 +75,6 @@ class Collecting:
         self.interrupted: dict[int, Raised] = {}  # requests that their caller has cut short
         self.round = 0
         self.asked: set[int] = set()  # workers that have not answered yet
-        self.found: list[Entries] = []
         self._start_over()
 
     def _start_over(self) -> None:
@@ -124,17 +140,10 @@ class Collecting:
         self.results, self.marks = [], self.copies.mark()
 
     def _fetch(self) -> list[WorkerCommand]:
-        self.round += 1
-        worker_of = self.runner.routing.worker_of
-        by_worker: dict[int, list[Want]] = {}
-        for want in self.wants:
-            by_worker.setdefault(worker_of(want.instance), []).append(want)
-        self.asked, self.found = set(by_worker), []
+        commands, self.asked = questions(self.worker, self.version, self.committed, self.wants)
+        self.round = self.worker.questions
         self.copies.rollback(self.beginning)
-        return [
-            ToWorker(w, Fetch(self.version, self.committed, self.worker.number, self.round, tuple(wants)))
-            for w, wants in by_worker.items()
-        ]
+        return commands
 
     def receive(self, entries: Entries) -> None:
         if entries.round != self.round or entries.worker not in self.asked:

@@ -1,11 +1,15 @@
 """The coordinator: makes epochs of requests, decides which version is committed, and brings workers back to it.
 
 Laws: one epoch is in flight; an epoch is committed when every worker that took part has finished the same attempt; a
-request is answered once, after its epoch is committed; nothing begins while a worker is lost or has not yet settled.
+request is answered once, after its epoch is committed; no epoch begins while a worker is lost or has not yet settled.
 
 An attempt ends in one of three ways. It is committed. Or a request in it fails: the epoch is dissolved, its requests go
 on alone, and one that fails alone runs fused, which says exactly what a plain run says. Or a worker is lost or
-something stalls: the same epoch is begun again.
+something stalls: its requests go back to the head of the queue.
+
+Meanwhile what only reads is answered, where the workers that have settled hold all that it touches: it stays in the
+queue, and is tried beside it on copies of what is committed. Its place in the order is after what is committed and
+before all that waits; a try that comes to nothing, or too late, leaves no trace.
 """
 
 from __future__ import annotations
@@ -13,7 +17,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from anabranch.runtime.backlog import Backlog, Chosen, Waiting
+from anabranch.runtime.backlog import Backlog, Chosen, Waiting, number_of
+from anabranch.runtime.meanwhile import Meanwhile
 from anabranch.runtime.messages import (
     DRIVER,
     NOTHING_YET,
@@ -29,6 +34,7 @@ from anabranch.runtime.messages import (
     Failed,
     Finished,
     FinishedFused,
+    FinishedReads,
     Grant,
     Hold,
     IllegalTransition,
@@ -44,6 +50,7 @@ from anabranch.runtime.messages import (
     Results,
     Row,
     RowsLost,
+    Seen,
     Settle,
     Settled,
     Stalled,
@@ -122,13 +129,17 @@ class Coordinator:
         self.latest = committed  # the newest version that any worker was told of
         self.sequence = sequence  # of the next row
         self.epoch: Epoch | None = None
-        self.running = False  # else the epoch, if there is one, waits to be begun again
         self.lost: set[int] = set(self.workers) if apart else set()
         self.unsettled: set[int] = set()  # workers that have not yet said that they hold what is committed
         self.leader: int | None = None  # the worker that may be at a fused run, and so at the instances of all others
         self.held: int | None = None
         self.spoiled = False  # has a worker been lost since it was given to them?
         self.reserved = NOTHING_YET  # the version of what the client that holds the state may write
+        self.meanwhile = Meanwhile(backlog, starts)
+
+    @property
+    def running(self) -> bool:
+        return self.epoch is not None
 
     @property
     def idle(self) -> bool:
@@ -147,6 +158,8 @@ class Coordinator:
                 return self._release(event)
             case Finished() | FinishedFused():
                 return self._finished(event)
+            case FinishedReads():
+                return self._have_read(event)
             case Failed(_, version):
                 return self._dissolve() if self._is_current(version) else []
             case Settled():
@@ -167,24 +180,23 @@ class Coordinator:
 
     def _advance(self) -> Commands:
         """Begin what can be begun."""
-        if self.running or self.lost or self.unsettled or self.held is not None:
+        if self.epoch is not None or self.held is not None:
             return []
-        if self.epoch is None:
-            chosen = self.backlog.choose()
-            if chosen is None:
-                return []
-            if isinstance(chosen, Hold):
-                self.held = chosen.number
-                self.reserved = self._new_version()
-                return [Grant(chosen.number)]
-            self.epoch = Epoch(chosen, self.sequence)
-        return self._begin(self.epoch)
+        if self.lost or self.unsettled:
+            return self._read()
+        stopped = self._stop_driver() if self.meanwhile.over() else []
+        chosen = self.backlog.choose()
+        if chosen is None:
+            return stopped
+        if isinstance(chosen, Hold):
+            self.held = chosen.number
+            self.reserved = self._new_version()
+            return [*stopped, Grant(chosen.number)]
+        self.epoch = Epoch(chosen, self.sequence)
+        return [*stopped, *self._begin(self.epoch)]
 
     def _begin(self, epoch: Epoch) -> Commands:
         version = self._new_version()
-        self.running = True
-        epoch.finished, epoch.results, epoch.boxes, epoch.collected = set(), {}, [], None
-        epoch.writers = set()
         if epoch.plan is None and self.apart:
             here = any(w.fused or isinstance(w.request.rows, AtWorkers) for w in epoch.waiting)
             collector = DRIVER if here else version.epoch % len(self.workers)
@@ -244,7 +256,7 @@ class Coordinator:
 
     def _commit(self, epoch: Epoch, outcomes: tuple[Outcome, ...]) -> Commands:
         self.committed, self.sequence = self.latest, epoch.end
-        self.epoch, self.running, self.leader = None, False, None
+        self.epoch, self.leader = None, None
         ran = _ran(epoch.placed, outcomes, self.committed)
         replies = [Reply(p.request.number, o) for p, o in zip(epoch.placed, outcomes, strict=True)]
         committed = Committed(self.committed, ran, epoch.plan.stages if epoch.plan else 1, tuple(sorted(epoch.writers)))
@@ -267,33 +279,35 @@ class Coordinator:
         assert self.epoch is not None
         waiting = self.epoch.waiting
         alone = len(waiting) == 1
-        self.backlog.put_back(Waiting(w.request, True, w.fused or alone) for w in waiting)
-        self.epoch = None
+        self.epoch.waiting = tuple([Waiting(w.request, True, w.fused or alone) for w in waiting])
         return self._abort(())
 
     # -- back to what is committed ------------------------------------------------------------------------------
 
     def _abort(self, others: Iterable[int]) -> Commands:
-        """Let all that took part, and these others, go back to what is committed; what ran will be begun again."""
+        """Let all that took part, and these others, go back to what is committed; what ran waits again."""
         self.unsettled |= set(self.workers if self.running else others) | set(others)
         self.unsettled -= self.lost
-        self.running = False
+        if self.epoch is not None:
+            self.backlog.put_back(self.epoch.waiting)
+            self.epoch = None
         # A version that nothing was begun for: what a worker said before it was asked now is not the answer.
         self._new_version()
         if self.leader in self.lost:
             self.leader = None
-        stopped = [ToWorker(DRIVER, Settle(self.committed, self.latest))] if self.apart else []
-        return [*stopped, *(self._ask_to_settle() or self._advance())]
+        return [*self._stop_driver(), *self._ask_to_settle(), *self._advance()]
+
+    def _stop_driver(self) -> Commands:
+        self.meanwhile.give_up()
+        return [ToWorker(DRIVER, Settle(self.committed, self.latest))] if self.apart else []
 
     def _give_back_staged(self) -> Commands:
         """Rows that were staged were at all workers, and so at the one that is lost."""
         waiting = self.backlog.take_staged()
         if self.epoch is not None:
             staged = [w for w in self.epoch.waiting if isinstance(w.request.rows, AtWorkers)]
-            if staged:
-                self.backlog.put_back(w for w in self.epoch.waiting if w not in staged)
-                self.epoch = None
-                waiting = [*staged, *waiting]
+            self.epoch.waiting = tuple([w for w in self.epoch.waiting if w not in staged])
+            waiting = [*staged, *waiting]
         error = RowsLost("the worker that had some of the rows is gone")
         return [Reply(w.request.number, Raised(error)) for w in waiting]
 
@@ -312,6 +326,26 @@ class Coordinator:
             return self._ask_to_settle() or self._advance()
         return self._advance()
 
+    # -- reads meanwhile ----------------------------------------------------------------------------------------
+
+    @property
+    def there(self) -> frozenset[int]:
+        """The workers that hold what is committed."""
+        return self.workers - self.lost - self.unsettled
+
+    def _read(self) -> Commands:
+        read = self.meanwhile.read(self.there, self.latest, self.committed, self.sequence) if self.apart else None
+        return [] if read is None else [ToWorker(DRIVER, read)]
+
+    def _have_read(self, done: FinishedReads) -> Commands:
+        answered = self.meanwhile.take(done)
+        placed = [(item, outcome) for item, outcome in answered if isinstance(item, Placed)]
+        if placed:
+            self.sequence = placed[-1][0].sequence + len(placed[-1][0].request.rows)
+        ran = _ran([p for p, _ in placed], [o for _, o in placed], self.committed)
+        seen = [Seen(self.committed, ran)] if ran else []
+        return [*seen, *(Reply(number_of(item), outcome) for item, outcome in answered), *self._advance()]
+
     # -- clients ------------------------------------------------------------------------------------------------
 
     def _withdraw(self, number: int) -> Commands:
@@ -319,8 +353,7 @@ class Coordinator:
             return [Withdrawn(number)]
         if self.epoch is None or all(w.request.number != number for w in self.epoch.waiting):
             return []  # answered already
-        self.backlog.put_back(w for w in self.epoch.waiting if w.request.number != number)
-        self.epoch = None
+        self.epoch.waiting = tuple([w for w in self.epoch.waiting if w.request.number != number])
         return [Withdrawn(number), *self._abort(())]
 
     def _release(self, given: Release) -> Commands:
@@ -338,10 +371,14 @@ class Coordinator:
     def validate(self) -> None:
         """What always holds."""
         law(self.committed <= self.latest, self, "nothing is committed that was not begun")
-        law(not self.running or self.epoch is not None, self, "what runs is an epoch")
         law(not (self.running and (self.lost or self.unsettled)), self, "an epoch runs on workers that have settled")
         law(not self.running or self.latest.epoch == self.committed.epoch + 1, self, "the next epoch runs")
         law(not self.running or self.held is None, self, "no epoch runs while a client holds the state")
+        read = self.meanwhile.reading
+        law(read is None or read.there <= self.there < self.workers, self, "what is read is of workers that are there")
+        law(read is None or not self.running, self, "reads are tried while nothing runs")
+        law(read is None or self.held is None, self, "reads are tried while nobody holds the state")
+        law(read is None or read.committed == self.committed, self, "what is read is what is committed")
         law(not self.lost & self.unsettled, self, "a lost worker cannot settle")
         law(self.leader is None or self.running or self.leader in self.unsettled, self, "a leader runs or is stopped")
         numbers = self.backlog.numbers() + [p.request.number for p in (self.epoch.placed if self.epoch else ())]

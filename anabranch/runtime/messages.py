@@ -6,7 +6,7 @@ dropped; so is what arrives twice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -141,9 +141,13 @@ class Withdraw:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Ask for all state to oneself, between two epochs."""
+    """Ask for all state to oneself, between two epochs.
+
+    If it is to `read` something, that may be answered instead: by what this gives of copies of the state.
+    """
 
     number: int
+    read: Callable[[Any], Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +220,20 @@ class Collect:
     version: Version
     committed: Version
     placed: tuple[Placed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Run what only reads, each on its own, on copies of what the workers that are `there` hold of `committed`.
+
+    `number` counts these orders. Several have the same version, for which nothing is begun.
+    """
+
+    number: int
+    version: Version
+    committed: Version
+    there: frozenset[int]
+    items: tuple[Placed | Hold, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,6 +328,14 @@ class FinishedFused:
 
 
 @dataclass(frozen=True, slots=True)
+class FinishedReads:
+    """What came of the items of a `Read`; None of one that touches what is not there."""
+
+    number: int
+    outcomes: tuple[Outcome | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """A row has raised: the epoch cannot go on with its request in it."""
 
@@ -341,12 +367,12 @@ class Loaded:
 @dataclass(frozen=True, slots=True)
 class ToWorker:
     worker: int
-    message: Begin | BeginColumns | BeginFused | Collect | Settle | Rows | End | Fetch | Entries | Apply
+    message: Begin | BeginColumns | BeginFused | Collect | Read | Settle | Rows | End | Fetch | Entries | Apply
 
 
 @dataclass(frozen=True, slots=True)
 class ToCoordinator:
-    message: Finished | FinishedFused | Failed | Settled
+    message: Finished | FinishedFused | FinishedReads | Failed | Settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,6 +396,13 @@ class Committed(NamedTuple):
     writers: tuple[str, ...] = ()  # whose logs have what it changed
 
 
+class Seen(NamedTuple):
+    """Requests that only read are about to be answered, after all that `version` has; no other comes of them."""
+
+    version: Version
+    ran: tuple[Ran, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     number: int
@@ -391,10 +424,23 @@ class Grant:
 
 
 CoordinatorEvent = (
-    Submit | Withdraw | Hold | Release | Lost | Joined | Stalled | Finished | FinishedFused | Failed | Settled
+    Submit
+    | Withdraw
+    | Hold
+    | Release
+    | Lost
+    | Joined
+    | Stalled
+    | Finished
+    | FinishedFused
+    | FinishedReads
+    | Failed
+    | Settled
 )
-WorkerEvent = Begin | BeginColumns | BeginFused | Collect | Settle | Rows | End | Fetch | Entries | Apply | Loaded
-CoordinatorCommand = ToWorker | Committed | Reply | Withdrawn | Grant
+WorkerEvent = (
+    Begin | BeginColumns | BeginFused | Collect | Read | Settle | Rows | End | Fetch | Entries | Apply | Loaded
+)
+CoordinatorCommand = ToWorker | Committed | Seen | Reply | Withdrawn | Grant
 WorkerCommand = ToWorker | ToCoordinator | Again | Load
 
 

@@ -45,6 +45,12 @@ def make_plan(graph: Graph, entries: Iterable[str]) -> Plan | None:
     return None
 
 
+def readers(graph: Graph) -> frozenset[str]:
+    """The entries that only read."""
+    writers = {t.entry for t in graph.tasks if t.writes}
+    return frozenset(e.name for e in graph.entries if e.name not in writers)
+
+
 def _distance(flow: Flow) -> int:
     """A row that stays where it is goes on at once; any other travels or waits."""
     return 0 if flow.dispatch is Dispatch.ANY else 1

@@ -6,7 +6,7 @@ instance alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Protocol
@@ -16,8 +16,10 @@ from anabranch.kernels.values import DONE, UNSET, copier
 from anabranch.lang.entry import checked_result
 from anabranch.lang.spec import EntrySpec
 from anabranch.runtime.messages import IllegalTransition, Placed, Row
-from anabranch.runtime.plan import Plan, make_plan
-from anabranch.runtime.routing import Routing
+from anabranch.runtime.plan import Plan, make_plan, readers
+from anabranch.runtime.routing import BLOCK, Routing
+
+TRIES = 20  # blocks of rows without a key
 
 
 class Code(Protocol):
@@ -104,6 +106,15 @@ class Start:
         except Exception:  # no key (configuration that was never set): the task that needs it says so
             return self.routing.home(sequence)
 
+    def at_one_of(self, workers: Container[int], first: int, values: tuple[Any, ...]) -> int | None:
+        """The first number, or one not far behind, with which a row starts at one of these workers, if there is one."""
+        tries = 1 if self.entry.dispatch is Dispatch.BY_KEY else TRIES
+        block = first // BLOCK
+        for sequence in (first, *[BLOCK * (block + i) for i in range(1, tries)]):
+            if self.routing.worker_of(self.instance(sequence, values)) in workers:
+                return sequence
+        return None
+
     def rows(self, sequence: int, values: tuple[Any, ...]) -> list[Row]:
         home = self.instance(sequence, values)
         picked = tuple([values[i] for i in self._picks])
@@ -131,8 +142,7 @@ class Runner:
         self._tasks = {t.name: t for t in graph.tasks}
         self._flows = [_Way(graph, f) for f in graph.flows]
         self._fans = {self._tasks[f.source].entry for f in graph.flows if f.each}
-        writers = {t.entry for t in graph.tasks if t.writes}
-        self.readers = frozenset(e.name for e in graph.entries if e.name not in writers)
+        self.readers = readers(graph)
         self._plans: dict[str, Plan] = {}
 
     def elsewhere(self, memory: Held) -> Runner:

@@ -31,6 +31,7 @@ from anabranch.runtime.messages import (
     Numbered,
     Outcome,
     Placed,
+    Read,
     Results,
     Rows,
     Settle,
@@ -42,6 +43,7 @@ from anabranch.runtime.messages import (
     WorkerEvent,
     law,
 )
+from anabranch.runtime.reading import Reading
 from anabranch.runtime.rows import Batch, Runner
 from anabranch.runtime.staged import Staged
 from anabranch.state.collected import apply, look_up
@@ -78,7 +80,9 @@ class Worker:
         self.latest = NOTHING_YET  # the newest version it was told of
         self.waiting: Settle | None = None  # what it will answer to when its host has loaded
         self.early: dict[Version, list[Rows | End]] = {}  # from workers that began before this one
-        self.job: Staged | Columnar | Fused | Collecting | None = None
+        self.job: Staged | Columnar | Fused | Collecting | Reading | None = None
+        self.questions = 0  # that it has asked others
+        self.reads = 0  # the newest order to read that it was given
         self.applied = NOTHING_YET  # the newest version whose effects it has been given
 
     def handle(self, event: WorkerEvent) -> list[WorkerCommand]:
@@ -89,10 +93,12 @@ class Worker:
                 commands = self._receive(event)
             case Collect():
                 commands = self._collect(event)
+            case Read():
+                commands = self._read(event)
             case Fetch():
                 commands = self._look_up(event)
             case Entries(version):
-                if isinstance(self.job, Collecting) and version == self.job.version:
+                if isinstance(self.job, Collecting | Reading) and version == self.job.version:
                     self.job.receive(event)
                 commands = []
             case Apply():
@@ -164,6 +170,11 @@ class Worker:
     def _collect(self, begin: Collect) -> list[WorkerCommand]:
         if begin.version > self.latest and self.rest(begin.version, begin.committed):
             self.job = Collecting(self, begin)
+        return []
+
+    def _read(self, order: Read) -> list[WorkerCommand]:
+        if order.number > self.reads and self.rest(order.version, order.committed):
+            self.reads, self.job = order.number, Reading(self, order)
         return []
 
     def rest(self, version: Version, committed: Version) -> bool:

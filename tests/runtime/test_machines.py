@@ -202,7 +202,7 @@ def test_a_lost_worker_aborts_and_nothing_begins_until_it_has_settled() -> None:
     assert machine.handle(Finished(0, before, ((0, 1),))) == [], "of an old attempt"
 
 
-def test_a_stall_begins_the_same_epoch_again() -> None:
+def test_after_a_stall_the_same_requests_begin_again() -> None:
     machine = coordinator(limits=Limits())
     machine.handle(see(1, 1))
     leader = machine.leader

@@ -15,7 +15,7 @@ from anabranch.lang.binding import Refused, bind_call
 from anabranch.lang.keys import BUCKETS
 from anabranch.lang.spec import EntrySpec, describe
 from anabranch.runtime.backlog import Limits
-from anabranch.runtime.plan import make_plan
+from anabranch.runtime.plan import make_plan, readers
 from anabranch.runtime.routing import Routing
 from anabranch.runtime.worker import Pace
 from tests.generator.choices import SeededChoices
@@ -111,6 +111,8 @@ def _case(
     clients: list[list[tuple[str, Rows]]] = [[] for _ in range(rng.randint(1, 6))]
     for request in requests:
         rng.choice(clients).append(request)
+    if apart:
+        clients += _who_only_read(rng, graph, requests)
     return Case(
         name,
         program,
@@ -124,6 +126,13 @@ def _case(
         rng,
         apart,
     )
+
+
+def _who_only_read(rng: Random, graph: ab.Graph, requests: list[tuple[str, Rows]]) -> list[list[tuple[str, Rows]]]:
+    """One or two clients that ask again what others ask: nothing they do has to wait for a worker that is lost."""
+    only_read = readers(graph)
+    reads = [(entry, rows[:2]) for entry, rows in requests if entry in only_read]
+    return [rng.choices(reads, k=rng.randint(1, 12)) for _ in range(rng.choice((0, 1, 2)))] if reads else []
 
 
 def _routing(rng: Random) -> Routing:

@@ -37,10 +37,10 @@ class Asked:
 
 @dataclass
 class Look:
-    """All state as a client saw it, after so many requests had run."""
+    """State as a client saw it, by instance, after so many requests had run."""
 
     ran: int
-    instances: list[Content]
+    instances: dict[int, Content]
 
 
 class Stuck(AssertionError):

@@ -92,7 +92,7 @@ def _check_run(ages: Ages, run: Run) -> None:
     routing = world.case.routing
     oracle = SequentialApp(case.program(), routing.instances, routing.instance_of_bucket.__getitem__, graph=case.graph)
     if run.parent is None:
-        check_state(run.start, oracle, "at the very beginning")
+        check_state(dict(enumerate(run.start)), oracle, "at the very beginning")
     for i, content in enumerate(run.start):
         for name, part in content.items():
             oracle.store.parts[name][i] = held = copy_state(part)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.simulation.check import run_seed
 from tests.simulation.mistakes import APART, MISTAKES
+from tests.simulation.mistakes_reading import READING
 
 SEEDS = 1500
 Mistake = Callable[[pytest.MonkeyPatch], None]
@@ -28,7 +29,7 @@ def test_a_mistake_is_caught(mistake: Mistake, monkeypatch: pytest.MonkeyPatch) 
     assert is_caught(apart=False), f"{mistake.__name__} was not caught by {SEEDS} seeds: the simulator is blind to it"
 
 
-@pytest.mark.parametrize("mistake", APART, ids=lambda mistake: mistake.__name__)
+@pytest.mark.parametrize("mistake", [*APART, *READING], ids=lambda mistake: mistake.__name__)
 def test_a_mistake_of_workers_apart_is_caught(mistake: Mistake, monkeypatch: pytest.MonkeyPatch) -> None:
     mistake(monkeypatch)
     assert is_caught(apart=True), f"{mistake.__name__} was not caught by {SEEDS} seeds: the simulator is blind to it"

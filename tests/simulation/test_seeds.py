@@ -36,11 +36,12 @@ def test_stories_are_of_all_kinds() -> None:
         told["loads"] += sum("loads version" in line for line in world.story)
         told["failed"] += sum(ran.failed for ran in world.ran)
         told["looks"] += len(world.looks)
+        told["meanwhile"] += world.meanwhile
         told["collected"] += sum("Collect(" in line for line in world.story)
         told["fetched"] += sum("Entries(" in line for line in world.story)
         told["again"] += sum("Failed(" in line for line in world.story)
         with make_case(seed) as case:
             told["winding"] += sum(not e.straight for e in case.graph.entries)
     wanted = "LOST TWICE LATE CRASH STALL ABORT SPLIT BREAK WITHDRAWS staged fused collected fetched rows loads failed"
-    wanted += " looks again winding"
+    wanted += " looks meanwhile again winding"
     assert min(told[word] for word in wanted.split()) > 15, told

@@ -34,6 +34,8 @@ from anabranch.runtime.messages import (
     Release,
     Reply,
     Request,
+    Results,
+    Seen,
     Stalled,
     Submit,
     ToCoordinator,
@@ -82,6 +84,7 @@ class World:
         self.again: set[int] = set()
         self.loading: dict[int, Version] = {}
         self.sleeping: dict[int, int] = {}  # worker -> steps it will not be scheduled
+        self.away: dict[int, int] = {}  # worker -> steps until another is started in its place
         self.hosts: list[CoordinatorEvent] = []  # what hosts have to tell, in order
         self.clients = [Client(n, list(todo)) for n, todo in enumerate(case.clients)] if clients is None else clients
         self.calls: set[int] = set()  # of clients to this world
@@ -89,6 +92,8 @@ class World:
         self.ran: list[Ran] = []
         self.answered = 0
         self.looks: list[Look] = []
+        self.glances: dict[int, int] = {}  # numbers of clients that look at one instance only, and which
+        self.meanwhile = 0  # requests that were answered while a worker was not there
         self.numbers = numbers or iter(range(1, 1_000_000))
         self.mishaps = Mishaps(self)
         self.keeping: Keeping = keeping(self)
@@ -133,6 +138,7 @@ class World:
         for _, channel, message in (item for item in late if item[0] <= 0):
             self.send(*channel, message)
         self.sleeping = {w: n - 1 for w, n in self.sleeping.items() if n > 1}
+        self.away = {w: n - 1 for w, n in self.away.items() if n > 1}
         actions: list[Callable[[], None]] = []
         actions += [lambda c=c: self.deliver(c) for c, m in self.network.items() if m and self._reachable(c[1])]
         actions += [lambda w=w: self.work(w) for w in sorted(self.again) if w == DRIVER or self._reachable(w)]
@@ -141,11 +147,12 @@ class World:
             actions += [lambda c=c: self.ask(c) for c in self.clients if c.waiting is None and c.todo]
         actions += [self.hear] if self.hosts else []
         actions += [lambda g=g: self._haunt(*g) for g in self.ghosts if self._haunts(*g)]
-        actions += [lambda w=w: self.restart(w) for w, m in enumerate(self.workers) if m is None]
+        gone = [w for w, machine in enumerate(self.workers) if machine is None and w not in self.away]
+        actions += [lambda w=w: self.restart(w) for w in gone]
         actions += self.keeping.actions()
         if actions:
             self.rng.choice(actions)()
-        elif self.sleeping or self.limbo or self.coordinator.idle:
+        elif self.sleeping or self.away or self.limbo or self.coordinator.idle:
             return  # time goes by
         else:
             self.tell("nothing moves: the coordinator is told")
@@ -206,6 +213,15 @@ class World:
                     self.tell(f"version {version} is committed: {[r.request.number for r in ran]}")
                     self.ran += ran
                     self.keeping.committed(command)
+                case Seen(version, ran):
+                    self.tell(f"READ at version {version} meanwhile: {[r.request.number for r in ran]}")
+                    self.ran += ran
+                    self.meanwhile += len(ran)
+                case Reply(number, Results(values)) if number in self.glances:
+                    (content,) = values
+                    self.tell(f"READ of instance {self.glances[number]} meanwhile")
+                    self.looks.append(Look(len(self.ran), {self.glances[number]: content}))
+                    self.answer(number, None, False)
                 case Reply(number, outcome):
                     self.keeping.reply(number, outcome)
                 case Withdrawn(number):
@@ -226,14 +242,23 @@ class World:
         number = client.waiting = next(self.numbers)
         self.calls.add(number)
         if self.rng.random() < 0.12:
-            self.tell(f"client {client.number} asks to look at all state ({number})")
-            self.coordinate(Hold(number))
+            self._ask_to_look(client, number)
             return
         entry, rows = client.todo.pop(0)
         request = Request(number, entry, rows)
         self.asked[number] = Asked(request, self.answered, at=self.keeping.now)
         self.tell(f"client {client.number} asks {entry} of {len(rows)} rows ({number})")
         self.coordinate(Submit(request))
+
+    def _ask_to_look(self, client: Client, number: int) -> None:
+        """At all state, or at an instance that may be seen while others are not there."""
+        if self.rng.random() < 0.5:
+            self.tell(f"client {client.number} asks to look at all state ({number})")
+            self.coordinate(Hold(number))
+            return
+        instance = self.glances[number] = self.rng.randrange(self.case.routing.instances)
+        self.tell(f"client {client.number} asks to look at instance {instance} ({number})")
+        self.coordinate(Hold(number, lambda held: copies_of(held.of_instance[instance])))
 
     def answer(self, number: int, outcome: Outcome | None, withdrawn: bool) -> None:
         self.tell(f"request {number} {'is withdrawn' if withdrawn else f'is answered: {brief(outcome)}'}")
@@ -249,10 +274,8 @@ class World:
     def _look(self, number: int) -> None:
         self.answer(number, None, False)
         if self.all_here():
-            copies = [
-                {n: copy_state(p) for n, p in content.items()} for content in self.at_rest(self.coordinator.committed)
-            ]
-            self.looks.append(Look(len(self.ran), copies))
+            all_of_it = self.at_rest(self.coordinator.committed)
+            self.looks.append(Look(len(self.ran), {i: copies_of(content) for i, content in enumerate(all_of_it)}))
         self.coordinate(Release(number, self.all_here() and self.rng.random() < 0.5))
 
     def all_here(self) -> bool:
@@ -302,6 +325,8 @@ class World:
         self.again.discard(worker)
         self.loading.pop(worker, None)
         self.sleeping.pop(worker, None)
+        if self.case.apart:
+            self.away[worker] = self.rng.choice((0, 0, 20, 60, 200))
         return machine
 
     def _haunts(self, machine: Worker, mail: list[Any]) -> bool:
@@ -321,3 +346,7 @@ class World:
         for machine in [*self.workers, self.driver]:
             if machine is not None:
                 machine.validate()
+
+
+def copies_of(content: Content) -> Content:
+    return {name: copy_state(part) for name, part in content.items()}

@@ -140,6 +140,9 @@ class Whereabouts(ab.Program):
         self.calls[key] += 1
         return python(key)
 
+    def called(self, key: int) -> int:
+        return self.calls[key]
+
     def rest(self, key: int, seconds: float) -> float:
         self.calls[key] += 1
         return nap(seconds)

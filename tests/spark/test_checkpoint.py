@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import random
 import signal
+import threading
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 import anabranch as ab
+from tests.drivers.processes.tools import Call
 from tests.engines.checkpoint.bank import Bank
+from tests.engines.checkpoint.held import A_WHILE, Held, keys_of
 from tests.engines.checkpoint.model import assert_alike, run, step
 from tests.spark.market import Market, Whereabouts
 from tests.spark.test_stream import Files
@@ -51,6 +54,25 @@ def test_workers_that_are_killed_come_back_alone(spark: SparkSession, tmp_path: 
         told = dict(app.state.calls.copy().items())
     with ab.run(Whereabouts(), workers=2, checkpoint=tmp_path) as app:
         assert dict(app.state.calls.copy().items()) == told
+
+
+def test_reads_of_the_others_keys_are_answered_while_a_worker_is_restored(spark: SparkSession, tmp_path: Path) -> None:
+    with ab.run(Whereabouts(), workers=2, on=spark, checkpoint=tmp_path) as app:
+        gone, here = keys_of(app, 0, 20), keys_of(app, 1, 20)
+        for key in range(20):
+            app.rest(key, 0.0)
+        held = Held(app)
+        try:
+            held.lose(0, app.where(gone[0]))
+            waiting = [Call(lambda: app.called(gone[1])), Call(lambda: app.rest(here[0], 0.0))]
+            assert [app.called(key) for key in here] == [1] * len(here)
+            assert app.state.calls[here[0]] == 1
+            threading.Event().wait(A_WHILE)
+            assert all(call.working for call in waiting)
+        finally:
+            held.let_go()
+        assert [call.done() for call in waiting] == [1, 0.0]
+        assert (app.called(gone[0]), app.called(here[0])) == (2, 2)
 
 
 def test_a_stream_is_applied_once_across_runs_and_losses(spark: SparkSession, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from anabranch.runtime.backlog import Backlog, Limits
 from anabranch.runtime.collecting import Copies
 from anabranch.runtime.coordinator import Coordinator
 from anabranch.runtime.memory import Memory
-from anabranch.runtime.messages import DRIVER, NOTHING_YET, AtWorkers, Committed, Placed, Request
+from anabranch.runtime.messages import DRIVER, NOTHING_YET, AtWorkers, Committed, Placed, Request, Seen
 from anabranch.runtime.routing import spread_evenly
 from anabranch.runtime.rows import Runner
 from anabranch.runtime.worker import Worker
@@ -75,7 +75,7 @@ class Apart(Engine):
         gate: Gate | None,
         tier: str,
         meter: Meter,
-        committed: Callable[[Committed], None],
+        committed: Callable[[Committed | Seen], None],
         launcher: Launcher,
         patience: Patience | None = None,
         network: Network | None = None,
@@ -113,12 +113,13 @@ class Apart(Engine):
         coordinator = self.coordinator = Coordinator(workers, backlog, runner.starts, True, split, *at)
         beginning = start(graph, program, routing.instances, routing.owner)
 
-        def commit(done: Committed) -> None:
-            made = remember(done)
-            if saved is not None:
-                saved.epoch(done.version, coordinator.sequence, done.writers, made)
-            for mark in made:
-                marks.add(mark)
+        def commit(done: Committed | Seen) -> None:
+            if isinstance(done, Committed):
+                made = remember(done)
+                if saved is not None:
+                    saved.epoch(done.version, coordinator.sequence, done.writers, made)
+                for mark in made:
+                    marks.add(mark)
             committed(done)
 
         def given(instances: Sequence[int]) -> Any:

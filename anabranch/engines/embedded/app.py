@@ -39,7 +39,7 @@ from anabranch.lang.spec import EntrySpec, describe
 from anabranch.lang.types import NONE
 from anabranch.lang.values import coercer
 from anabranch.runtime.backlog import Limits
-from anabranch.runtime.messages import Committed, Results, Version
+from anabranch.runtime.messages import Committed, Results, Seen, Version
 from anabranch.state.sizes import size_of
 
 if TYPE_CHECKING:
@@ -262,8 +262,8 @@ class App:
         """How each entry runs: its tasks, their stages and tier, straight or winding, and why."""
         return explain(self._graph, self._engine.tiers)
 
-    def _committed(self, committed: Committed) -> None:
-        self._meter.epoch(committed)
+    def _committed(self, committed: Committed | Seen) -> None:
+        self._meter.add(committed)
         self._recorder.add(committed)
 
     def _once(self, spec: EntrySpec, rows: Sequence[tuple[Any, ...]], batch: bool, id: str) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 from anabranch.engines.sequential import SequentialApp
 from anabranch.graph.nodes import Graph
 from anabranch.lang import Program
-from anabranch.runtime.messages import AtWorkers, Committed
+from anabranch.runtime.messages import AtWorkers, Committed, Seen
 from anabranch.runtime.routing import Routing
 
 KEPT = 1000
@@ -84,13 +84,13 @@ class Recorder:
         self._kept: deque[tuple[Any, ...]] = deque(maxlen=None if keep_all else KEPT)
         self._loaded = False
 
-    def add(self, committed: Committed) -> None:
+    def add(self, committed: Committed | Seen) -> None:
         for ran in committed.ran:
             at_workers = isinstance(ran.request.rows, AtWorkers)  # nobody here has ever seen them
             self._loaded = self._loaded or at_workers
             inputs = ran.request.rows if self._keep_all and not at_workers else None
             self._kept.append((ran.sequence, ran.request.entry, len(ran.request.rows), ran.epoch, ran.failed, inputs))
-        if not committed.stages:
+        if isinstance(committed, Committed) and not committed.stages:
             self._loaded = True  # by hand: no request can repeat it
 
     def history(self) -> History:

@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import Any
 
 from anabranch.drivers.timing import Cells, TimedCode
-from anabranch.runtime.messages import Committed
+from anabranch.runtime.messages import Committed, Seen
 from anabranch.runtime.rows import Code
 
 KEPT = 4096  # latencies per entry: percentiles are of the last ones
@@ -113,9 +113,10 @@ class Meter:
     def timed(self, code: Code, worker: int) -> TimedCode:
         return TimedCode(code, self._tasks[worker])
 
-    def epoch(self, committed: Committed) -> None:
-        self._epochs += 1
-        self._stages += committed.stages
+    def add(self, committed: Committed | Seen) -> None:
+        if isinstance(committed, Committed):
+            self._epochs += 1
+            self._stages += committed.stages
         for ran in committed.ran:
             entry = ran.request.entry
             counts = self._entries.get(entry) or self._entries.setdefault(entry, [0, 0, 0])
