@@ -50,7 +50,6 @@ from anabranch.drivers.wire import (
     Ready,
     Report,
     Reported,
-    SavedAt,
     Setup,
     Severed,
     WantContent,
@@ -59,6 +58,7 @@ from anabranch.drivers.wire import (
 from anabranch.graph.nodes import Graph
 from anabranch.kernels import PythonCode
 from anabranch.lang import Program
+from anabranch.lang.errors import MemoryFull
 from anabranch.lang.release import VERSION
 from anabranch.lang.spec import describe
 from anabranch.runtime.collecting import Copies
@@ -67,6 +67,7 @@ from anabranch.runtime.messages import Apply, AtWorkers, BeginColumns, End, Entr
 from anabranch.runtime.routing import Routing
 from anabranch.runtime.rows import Runner
 from anabranch.runtime.worker import Worker
+from anabranch.state.budget import Budget
 from anabranch.state.collected import part_of
 from anabranch.state.sizes import size_of
 
@@ -181,7 +182,7 @@ class Resident:
             given = setup.program if packed is None else packed
             assert given is not None
             program, graph = unpack_program(given)
-            self._build(program, graph, Routing(setup.instance_of_bucket, setup.worker_of_instance), setup.saved)
+            self._build(program, graph, Routing(setup.instance_of_bucket, setup.worker_of_instance), setup)
         except (Exception, SystemExit) as error:
             told = "".join(traceback.format_exception_only(error)).strip()
             self._driver.send(GREETING.encode(Ready("", told)))
@@ -190,20 +191,23 @@ class Resident:
         self._driver.send(GREETING.encode(Ready(fingerprint(graph))))
         return True
 
-    def _build(self, program: Program, graph: Graph, routing: Routing, saved: SavedAt | None) -> None:
+    def _build(self, program: Program, graph: Graph, routing: Routing, setup: Setup) -> None:
         self._program, self._graph = program, graph
         self._wire = Wire(graph)
-        self._memory = Memory(graph, None, routing)
+        self._budget = None
+        if setup.memory is not None:
+            self._budget = Budget(setup.memory // routing.workers, setup.memory, self.number)
+        self._memory = Memory(graph, None, routing, self._budget)
         self._cells: Cells = {}
         code = TimedCode(PythonCode(graph, program), self._cells)
         self._kernels = Kernels(graph, program, self._memory, routing.hosted(self.number))
         kernels = self._kernels.of_worker(self._cells)
         runner = Runner(graph, code, self._memory, dict(describe(type(program)).entries), kernels)
         machine = Worker(self.number, routing.workers, runner, None, Copies(graph, program, routing))
-        if saved is not None:
+        if setup.saved is not None:
             from anabranch.drivers.durable.worker import WorkerSaver
 
-            self._saver = WorkerSaver(saved, self.number, graph, program, self._memory)
+            self._saver = WorkerSaver(setup.saved, self.number, graph, program, self._memory)
         self._staging = Staging(graph, self._wire.values)
         self._kept = Kept(self._wire.values, runner.specs)
         self._host = Host(machine, self._post, self._tell_done, self._broke, self._load, self._with_rows)
@@ -294,6 +298,7 @@ class Resident:
         for instance, parts in given.parts:
             content = {name: part_of(states[name], self._program, found) for name, found in parts}
             self._memory.put(instance, content, given.version)
+        self._memory.recount("at the start")
         self._host.mail.put(Loaded(given.version))
 
     def _restore(self, given: FromDisk) -> None:
@@ -303,6 +308,7 @@ class Resident:
             return
         assert self._saver is not None
         self._saver.restore(given.version, given.stands_on, self._kernels)
+        self._memory.recount("after they were restored")
         for entry in given.entries:
             self._kernels.install(entry, self._kernels.prepare(entry))
         self._host.mail.put(Loaded(given.version))
@@ -401,7 +407,8 @@ class Resident:
     def _broke(self, error: BaseException) -> None:
         if isinstance(error, Broken):
             return  # the coordinator is gone: who listens to it makes an end
-        self._tell(Broke("".join(traceback.format_exception(error))))
+        full = str(error) if isinstance(error, MemoryFull) else None
+        self._tell(Broke("".join(traceback.format_exception(error)), full))
 
     def _report(self, number: int) -> Reported:
         rows = tuple((name, int(rows), seconds) for name, (rows, seconds) in list(self._cells.items()))
@@ -411,4 +418,6 @@ class Resident:
             for name, part in self._memory.of_instance[i].items():
                 sizes[name] = sizes.get(name, 0) + size_of(part)
         sent = self._sent, self._sent_bytes
-        return Reported(number, self._host.busy, rows, tuple(sizes.items()), self._host.worker.progress, *sent)
+        accounted = 0 if self._budget is None or not number else self._budget.accounted
+        progress = self._host.worker.progress
+        return Reported(number, self._host.busy, rows, tuple(sizes.items()), progress, *sent, accounted)

@@ -78,8 +78,10 @@ class Apart(Engine):
         patience: Patience | None = None,
         network: Network | None = None,
         saving: Saving | None = None,
+        limit: int | None = None,
     ) -> None:
         super().__init__(graph)
+        self._limit = limit
         marks, remember = self.marks, self.remember
         saved = self.saved = _saved(saving, graph, program, workers, marks)
         routing = self.routing = spread_evenly(workers) if saved is None else saved.routing
@@ -134,6 +136,7 @@ class Apart(Engine):
             patience,
             network,
             None if saved is None else saved.at,
+            limit,
         )
         driver = self.driver
         if saved is not None:
@@ -145,6 +148,10 @@ class Apart(Engine):
 
         self.tiers = Tiers(kernels, tier, limits.fused_rows, install, driver.refuse_from_within)
         self.tiers.start()
+
+    def accounted(self) -> int | None:
+        """How many bytes count at all workers, where there is a budget."""
+        return None if self._limit is None else sum([r.accounted for r in self.driver.report()])
 
     def work(self) -> tuple[list[float], list[Cells]]:
         """How many seconds each worker has worked, and what it has counted."""

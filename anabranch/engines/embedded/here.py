@@ -25,6 +25,7 @@ from anabranch.runtime.messages import NOTHING_YET, Committed
 from anabranch.runtime.routing import spread_evenly
 from anabranch.runtime.rows import Runner
 from anabranch.runtime.worker import Worker
+from anabranch.state.budget import Budget
 from anabranch.state.sizes import size_of
 
 
@@ -42,8 +43,10 @@ class Here(Engine):
         meter: Meter,
         committed: Callable[[Committed], None],
         saving: Saving | None = None,
+        limit: int | None = None,
     ) -> None:
         super().__init__(graph)
+        budget = self._budget = None if limit is None else Budget(limit)
         marks, remember = self.marks, self.remember
         saved = None
         if saving is not None:
@@ -52,10 +55,11 @@ class Here(Engine):
             saved = SavedHere(saving, graph, program, workers, marks)
         self.saved, self.routing = saved, spread_evenly(workers) if saved is None else saved.routing
         found = saved is not None and saved.found is not None
-        memory = self.memory = Memory(graph, None if found else program, self.routing)
+        memory = self.memory = Memory(graph, None if found else program, self.routing, budget)
         kernels = Kernels(graph, program, memory)
         if saved is not None:
             saved.restore(memory, None if tier == "python" else kernels)
+        memory.recount("at the start")
         code, specs = PythonCode(graph, program), dict(describe(type(program)).entries)
         runners = [
             Runner(graph, meter.timed(code, w), memory, specs, kernels.of_worker(meter.cells(w)))
@@ -87,6 +91,13 @@ class Here(Engine):
             saved.begin(driver.desk, driver.hold)
         self.tiers = Tiers(kernels, tier, limits.fused_rows, install, driver.refuse_from_within)
         self.tiers.start()
+
+    def accounted(self) -> int | None:
+        """How many bytes count, where there is a budget."""
+        if self._budget is None:
+            return None
+        with self.driver.hold():
+            return self._budget.accounted
 
     def work(self) -> tuple[list[float], list[Cells]]:
         """How many seconds each worker has worked, and what they have counted that the meter has not."""
