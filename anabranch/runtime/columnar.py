@@ -45,7 +45,6 @@ class Columnar:
         if batch is not None:
             try:
                 batch.run(self.worker.pace.fast)
-                self.worker.memory.refuse_excess(self.worker.instances)
             except BaseException as error:
                 # As in stages of rows: the request alone, fused, says which exception it is.
                 self.worker.job = None

@@ -89,7 +89,6 @@ class Fused:
         before = batch.done
         try:
             batch.run(self.worker.pace.fast)
-            self.memory.refuse_excess()
         except BaseException as error:
             return self._raised(placed, batch.done, error)
         self.done += batch.done - before

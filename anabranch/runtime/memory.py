@@ -105,8 +105,6 @@ class Memory:
 
     def open(self, instances: Iterable[int], version: Version) -> None:
         """From here on writes can be taken back."""
-        if self.budget is not None:
-            self.budget.refused = None
         for i in instances:
             self._open[i] = version
             self.journals[i].active = True
@@ -198,18 +196,14 @@ class Memory:
                 arena.roll_back(at)
         for account, (mark, _) in zip(self._accounts, marks, strict=False):
             account.back(mark)
-        if self.budget is not None:
-            self.budget.refused = None
 
     # -- the budget ---------------------------------------------------------------------------------------------------
 
     def refuse_excess(self, instances: Iterable[int] | None = None) -> None:
-        """Raise `MemoryFull` if what was written to these instances, or to all, does not fit, or was refused before."""
+        """Raise `MemoryFull` if what was written to these instances, or to all, does not fit."""
         budget = self.budget
         if budget is None:
             return
-        if budget.refused is not None:  # the user's code may have swallowed it
-            raise budget.refused
         grown = [
             i
             for i in (range(self.routing.instances) if instances is None else instances)

@@ -117,8 +117,6 @@ class Worker:
         try:
             while batch.done < len(placed.request.rows):
                 batch.run(self.pace.fast)
-            if writes:
-                self.memory.refuse_excess()
         except BaseException as error:
             if writes:
                 self.memory.undo()

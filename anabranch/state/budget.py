@@ -83,7 +83,6 @@ class Budget:
         self.lock = threading.RLock()
         self.arenas: list[Any] = []
         self.accounts: list[Any] = []
-        self.refused: MemoryFull | None = None  # since the request began, which may have swallowed it
 
     @property
     def holders(self) -> Iterable[Holder]:
@@ -102,11 +101,10 @@ class Budget:
         """The error that says by how much something would exceed it; what can be had back will be looked for."""
         for holder in self.holders:
             holder.pressed = True
-        self.refused = MemoryFull(
+        return MemoryFull(
             f"memory is full: {what} would go {as_text(max(excess, 1))} beyond {self._story()}. "
             f"Nothing of it has taken effect. {WAYS_ON}"
         )
-        return self.refused
 
     def check(self, when: str) -> None:
         """Refuse to begin with more than there may be."""
