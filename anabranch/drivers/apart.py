@@ -464,7 +464,9 @@ class Apart:
                 log.warning("the connection of workers %s and %s broke: the epoch begins again", link.number, peer)
                 self.desk.tell(Stalled())
             case Broke(full=str(full)):
-                self.failed(MemoryFull(full))
+                self.desk.fail(MemoryFull(full))
+                with self.desk.lock:
+                    self.desk.moved.notify_all()
             case Broke(story):
                 self.desk.fail(RuntimeError(f"worker {link.number} has broken:\n{story}"))
             case _:
@@ -482,7 +484,7 @@ class Apart:
             self.lost(link.number, f"it has nothing of version {version}")
 
     def failed(self, error: BaseException) -> None:
-        if not isinstance(error, ProgramError | MemoryFull):
+        if not isinstance(error, ProgramError):
             self.desk.fail(error)
             return
         with self.desk.lock:  # whoever starts the run is told, and nobody waits yet

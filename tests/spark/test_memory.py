@@ -25,9 +25,9 @@ def limited(spark_host: Any) -> Iterator[SparkSession]:
 
 def test_too_little_memory_for_python(limited: SparkSession) -> None:
     told = (
-        "memory= is 4 GB, 2 GB for each of 2 workers, which need 1.07 GB besides; with spark.executor.pyspark.memory=2g "
-        "and 1 cores in an executor each gets 2.15 GB: set spark.executor.pyspark.memory to 2932m or more, or memory= to "
-        "less"
+        "memory= is 4 GB, 2 GB for each of 2 workers, which need 1.07 GB besides; with "
+        "spark.executor.pyspark.memory=2g and 1 cores in an executor each gets 2.15 GB: "
+        "set spark.executor.pyspark.memory to 2932m or more, or memory= to less"
     )
     with pytest.raises(UnfitSession, match=f"^{re.escape(told)}$"):
         ab.run(Depot(), on=limited, workers=2, memory="4GB")
@@ -62,5 +62,5 @@ def test_a_full_app(limited: SparkSession, tier: str) -> None:
         assert len(app.state.stock.to_arrow()) == 1_000 and app.look(999) == 1
         memory = app.metrics().memory
         assert memory is not None and 0 < memory.accounted <= memory.budget
-        assert app.remove.many({"key": list(range(900))}) == [1] * 900
+        assert app.remove.many({"key": list(range(900))}) == {"result": [1] * 900}
         assert app.put(7, 3) == 3
