@@ -123,7 +123,7 @@ class Memory:
             if version is None or version > latest:
                 continue
             if version == committed:
-                if self._accounts:
+                if self._accounts and len(journal):
                     self._accounts[i].count(journal)
                     self._accounts[i].clear()
                 journal.clear()
@@ -134,7 +134,7 @@ class Memory:
                     self._accounts[i].back(0)
                 if arena is not None:
                     arena.roll_back(START)
-            if self._accounts:
+            if self._accounts and self._accounts[i].pressed:
                 self._accounts[i].tidy()
             journal.active = False
             if arena is not None:
@@ -204,11 +204,10 @@ class Memory:
         budget = self.budget
         if budget is None:
             return
-        grown = [
-            i
-            for i in (range(self.routing.instances) if instances is None else instances)
-            if self._accounts[i].count(self.journals[i])
-        ]
+        grown = False
+        for i in range(self.routing.instances) if instances is None else instances:
+            if len(self.journals[i]):
+                grown |= self._accounts[i].count(self.journals[i])
         if grown and budget.room < 0:
             raise budget.refuse("the request", -budget.room)
 

@@ -45,7 +45,6 @@ class Account:
         self._seen = self._kept = self.undo = 0
         self._own: set[str] = set()  # states of own types that were written: they tell the journal once
         self._before: list[tuple[int, dict[str, int]]] = []  # what was seen and known before each count
-        self._containers = sum(map(_container, self._parts.values()))  # bytes of dicts before what is written now
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -66,9 +65,9 @@ class Account:
         """Count what was written since the last time; whether the states take more than they did."""
         if len(journal) == self._seen and not self._own:
             return False
-        content = self._content
-        self._before.append((self._seen, content))
-        self._content = dict(content)
+        before, content = self._content, dict(self._content)
+        self._before.append((self._seen, before))
+        self._content = content
         whole: set[str] = set()
         entries: dict[tuple[str, Any], Any] = {}
         for undo, args in journal.steps(self._seen):
@@ -80,21 +79,30 @@ class Account:
                 whole.add(name)
             else:
                 entries.setdefault((name, key), args[-1])  # what was there before all of these steps
-        for name in whole:
-            self._kept += content[name]
-        self._own |= {name for name in whole if not is_builtin(self._parts[name])}
-        whole |= self._own
-        for name in whole:
-            self._content[name] = _content(self._parts[name])
+        grown = bool(whole or self._own) and self._look(whole)
         for (name, key), was in entries.items():
-            if name not in whole:
-                change = _change(self._parts[name], key, was)
-                self._content[name] += change
-                if change < 0 and not isinstance(self._parts[name], Matrix):
+            part = self._parts[name]
+            change = 0 if name in whole else _change(part, key, was)
+            if change:
+                content[name] += change
+                grown |= change > 0
+                if change < 0 and not isinstance(part, Matrix):
                     self._holes.add(name)
         self._seen = len(journal)
         self.undo = STEP * self._seen + self._kept
-        return any(now > content[name] for name, now in self._content.items())
+        return grown
+
+    def _look(self, whole: set[str]) -> bool:
+        """Estimate anew what was written as a whole, to which own types are added."""
+        grown = False
+        for name in whole:
+            self._kept += self._content[name]
+        self._own |= {name for name in whole if not is_builtin(self._parts[name])}
+        whole |= self._own
+        for name in whole:
+            before, self._content[name] = self._content[name], _content(self._parts[name])
+            grown |= self._content[name] > before
+        return grown
 
     def back(self, mark: int) -> None:
         """The journal was rolled back to this mark."""
@@ -106,7 +114,7 @@ class Account:
         self.undo = STEP * self._seen + self._kept
 
     def tidy(self) -> bool:
-        """After a refusal: make dicts anew that are longer than what they hold; whether there is more room than before.
+        """After a refusal: make dicts anew that are longer than what they hold; whether that makes room for others.
 
         A dict that has once grown stays so long, also when what made it grow was undone; and one that has lost entries
         grows for the next, since it does not use their places again.
@@ -118,9 +126,8 @@ class Account:
             long = isinstance(part, Table | Vector) and _container(part) > 1.25 * _least(len(part._data))
             if long or name in self._holes:
                 part._data = {key: value for key, value in part._data.items()}  # noqa: C416
-        before, self._containers = self._containers, sum(map(_container, self._parts.values()))
         holes, self._holes = self._holes, set()
-        return bool(holes) or self._containers < before
+        return bool(holes)
 
 
 def _least(entries: int) -> int:

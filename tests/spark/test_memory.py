@@ -18,16 +18,16 @@ from tests.spark.test_session import Context
 
 @pytest.fixture(scope="module")
 def limited(spark_host: Any) -> Iterator[SparkSession]:
-    """Each of its Python processes may have 2 GB."""
-    yield spark_host.give("local[3]", spark_executor_pyspark_memory="2g")
+    """Each of its Python processes may have 4 GiB of address space."""
+    yield spark_host.give("local[3]", spark_executor_pyspark_memory="4g")
     spark_host.stop()
 
 
 def test_too_little_memory_for_python(limited: SparkSession) -> None:
     told = (
-        "memory= is 4 GB, 2 GB for each of 2 workers, which need 1.07 GB besides; with "
-        "spark.executor.pyspark.memory=2g and 1 cores in an executor each gets 2.15 GB: "
-        "set spark.executor.pyspark.memory to 2932m or more, or memory= to less"
+        "memory= is 4 GB, 2 GB for each of 2 workers, which need 3.22 GB of address space besides; with "
+        "spark.executor.pyspark.memory=4g and 1 cores in an executor each gets 4.29 GB: "
+        "set spark.executor.pyspark.memory to 4980m or more, or memory= to less"
     )
     with pytest.raises(UnfitSession, match=f"^{re.escape(told)}$"):
         ab.run(Depot(), on=limited, workers=2, memory="4GB")
@@ -37,10 +37,10 @@ def test_too_little_memory_for_python(limited: SparkSession) -> None:
     ("memory", "settings", "fits"),
     [
         (10**12, {}, True),
-        (2 << 30, {"spark_executor_pyspark_memory": "2g"}, True),
-        (2 << 30, {"spark_executor_pyspark_memory": "2047"}, False),
-        (2 << 30, {"spark_executor_pyspark_memory": "7g", "spark_executor_cores": "4"}, False),
-        (2 << 30, {"spark_executor_pyspark_memory": "8GB", "spark_executor_cores": "4"}, True),
+        (2 << 30, {"spark_executor_pyspark_memory": "4g"}, True),
+        (2 << 30, {"spark_executor_pyspark_memory": "4095"}, False),
+        (2 << 30, {"spark_executor_pyspark_memory": "15g", "spark_executor_cores": "4"}, False),
+        (2 << 30, {"spark_executor_pyspark_memory": "16GB", "spark_executor_cores": "4"}, True),
     ],
 )
 def test_memory_of_sessions(memory: int, settings: dict[str, str], fits: bool) -> None:

@@ -22,7 +22,7 @@ SPARE = 1  # slots beside the workers: without one, no task could ever feed them
 
 
 PYTHON_MEMORY = "spark.executor.pyspark.memory"
-BESIDE = 1 << 30  # bytes of address space, which is what the limit counts: of the interpreter, libraries and threads
+BESIDE = 3 << 30  # bytes of address space, which is what the limit counts: a worker of two without state has 2.1 GB
 
 
 class UnfitSession(RuntimeError):
@@ -106,9 +106,9 @@ def _check_memory(context: SparkContext, workers: int, memory: int) -> None:
     if limit < need:
         least = -(-need * cores // (1 << 20))
         raise UnfitSession(
-            f"memory= is {as_text(memory)}, {as_text(memory // workers)} for each of {workers} workers, which need "
-            f"{as_text(BESIDE)} besides; with {PYTHON_MEMORY}={given} and {cores} cores in an executor each gets "
-            f"{as_text(limit)}: set {PYTHON_MEMORY} to {least}m or more, or memory= to less"
+            f"memory= is {as_text(memory)}, {as_text(memory // workers)} for each of {workers} workers, which "
+            f"need {as_text(BESIDE)} of address space besides; with {PYTHON_MEMORY}={given} and {cores} cores in an "
+            f"executor each gets {as_text(limit)}: set {PYTHON_MEMORY} to {least}m or more, or memory= to less"
         )
 
 

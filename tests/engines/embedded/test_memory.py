@@ -129,6 +129,11 @@ def full(tier: str, workers: int, memory: int = 600_000, **options: Any) -> Iter
         yield app, key
 
 
+def put_each(app: Any, keys: Iterable[int]) -> None:
+    for key in keys:
+        app.put(key, 1)
+
+
 FULL = pytest.mark.parametrize(("tier", "workers"), [("python", 1), ("python", 2), ("compiled", 1), ("compiled", 2)])
 
 
@@ -139,8 +144,7 @@ def test_a_full_app_reads_updates_and_removes(tier: str, workers: int) -> None:
         assert app.look(0) == 1 and app.put(0, 4) == 5
         assert many(app.put, {"key": list(range(100)), "amount": [1] * 100})[1:] == [2] * 99
         with pytest.raises(ab.MemoryFull, match="stock takes"):
-            for key in range(5_000):  # an instance may have some room left
-                app.put(-1 - key, 1)
+            put_each(app, range(-5_000, 0))  # an instance may have some room left
         before = len(app.state.stock)
         assert many(app.remove, {"key": list(range(count // 2))})[2] == 2
         assert len(app.state.stock) == before - count // 2
