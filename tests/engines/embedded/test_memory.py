@@ -6,8 +6,10 @@ import logging
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -156,6 +158,30 @@ def test_a_full_app_reads_updates_and_removes(tier: str, workers: int) -> None:
 def test_most_of_the_budget_can_be_used(tier: str, workers: int) -> None:
     with full(tier, workers, 2_000_000) as (app, _):
         assert app.metrics().memory.share > (0.6 if tier == "python" else 0.9)
+
+
+@pytest.mark.parametrize("tier", ["python", "compiled"])
+def test_callers_at_once_keep_what_they_were_told(tier: str) -> None:
+    def work(number: int) -> dict[int, int]:
+        random, mine = Random(number), dict[int, int]()
+        for _ in range(40):
+            size = random.choice([1, 50, 300])
+            first = random.randrange(100_000)
+            keys = [3 * (first + i) + number for i in range(size)]
+            if random.random() < 0.2:
+                keys = list(mine)[:size]
+                app.remove.many({"key": keys})
+                mine = {key: amount for key, amount in mine.items() if key not in keys}
+                continue
+            with suppress(ab.MemoryFull):
+                app.put.many({"key": keys, "amount": [1] * size})
+                mine |= {key: mine.get(key, 0) + 1 for key in keys}
+        return mine
+
+    with ab.run(Depot(), workers=2, tier=tier, memory="350kB") as app, ThreadPoolExecutor(3) as pool:
+        kept = list(pool.map(work, range(3)))
+        assert dict(app.state.stock.copy().items()) == kept[0] | kept[1] | kept[2]
+        assert app.metrics().entries["put"].failed > 0
 
 
 def test_refused_requests_are_counted_and_not_in_the_history() -> None:
