@@ -27,6 +27,7 @@ from anabranch.lang import (
     FrozenError,
     InputOverflow,
     Matrix,
+    MemoryFull,
     Partial,
     Partitioned,
     Program,
@@ -75,7 +76,7 @@ if TYPE_CHECKING:
 __version__ = VERSION
 
 __all__ = [
-    "BadInput", "DenseMatrix", "DenseVector", "Feed", "FrozenError", "InputOverflow", "Matrix", "Partial",
+    "BadInput", "DenseMatrix", "DenseVector", "Feed", "FrozenError", "InputOverflow", "Matrix", "MemoryFull", "Partial",
     "Partitioned", "Program", "ProgramError", "Replicated", "Table", "Time", "Timeline", "UTCDateTime", "Value",
     "Vector", "Vertex", "__version__", "add", "every", "everywhere", "gather", "largest", "local", "mean", "partial",
     "pure", "random", "reads", "smallest", "stale", "writes",

@@ -52,7 +52,7 @@ from anabranch.drivers.wire import (
     WantContent,
     Wire,
 )
-from anabranch.lang.errors import ProgramError
+from anabranch.lang.errors import MemoryFull, ProgramError
 from anabranch.runtime.collecting import Copies
 from anabranch.runtime.coordinator import Coordinator
 from anabranch.runtime.messages import (
@@ -62,6 +62,7 @@ from anabranch.runtime.messages import (
     Collect,
     Committed,
     Entries,
+    Failed,
     Fetch,
     Finished,
     Joined,
@@ -114,11 +115,12 @@ class Apart:
         patience: Patience | None = None,
         network: Network | None = None,
         saved: SavedAt | None = None,
+        memory: int | None = None,
     ) -> None:
         """`machine` runs what is collected here, `copies` are for reads and writes between two epochs.
 
         `beginning` is what instances hold before the first epoch. If the run is `saved` a worker that is lost is
-        started again, and restores what it had.
+        started again, and restores what it had. All workers together have `memory` bytes for their states.
         """
         self._saved = saved
         self.stands_on = 0 if saved is None else saved.found  # the generation whose history has what is committed
@@ -145,6 +147,7 @@ class Apart:
                 routing.instance_of_bucket,
                 routing.worker_of_instance,
                 saved,
+                memory,
             ),
             fingerprint,
             wire,
@@ -167,7 +170,7 @@ class Apart:
         coordinator = self.desk.coordinator
         with HoldBack() as interrupts, self.desk.locked(interrupts):
             while coordinator.lost or coordinator.unsettled:
-                if isinstance(self.desk.broken, ProgramError):
+                if isinstance(self.desk.broken, ProgramError | MemoryFull):
                     raise self.desk.broken
                 self.desk.refuse_closed()
                 if monotonic() > end:
@@ -237,7 +240,11 @@ class Apart:
             for worker in range(routing.workers):
                 own = tuple((i, tuple(effects[i])) for i in routing.hosted(worker) if effects[i])
                 self._post(worker, Apply(coordinator.reserved, coordinator.committed, own))
-            self.desk.writers = tuple(sorted({told.writer for told in self._await(waiting).values()} - {""}))
+            found = self._await(waiting)
+            for told in found.values():
+                if isinstance(told, Failed):
+                    raise MemoryFull(told.full)
+            self.desk.writers = tuple(sorted({told.writer for told in found.values()} - {""}))
             reserved = coordinator.reserved
         if coordinator.committed < reserved:
             raise _Gone("that held part of it")
@@ -507,7 +514,7 @@ class Apart:
                 self._answers.take(message.round, link.number, message)
             case Entries():
                 self._host.mail.put(message)
-            case Finished(version=version) if self._answers.take(version, link.number, message):
+            case Finished() | Failed() if self._answers.take(message.version, link.number, message):
                 pass
             case Reported(number):
                 link.reported = message
@@ -527,6 +534,10 @@ class Apart:
             case Severed(peer):
                 log.warning("the connection of workers %s and %s broke: the epoch begins again", link.number, peer)
                 self.desk.tell(Stalled())
+            case Broke(full=str(full)):
+                self.desk.fail(MemoryFull(full))
+                with self.desk.lock:
+                    self.desk.moved.notify_all()
             case Broke(story):
                 self.desk.fail(RuntimeError(f"worker {link.number} has broken:\n{story}"))
             case _:

@@ -81,23 +81,26 @@ class Kernels:
         self.code.install(entry, *made)
 
     def lay_out(self, states: Iterable[str]) -> None:
-        """Move states into flat memory; for whoever holds the state."""
+        """Move states into flat memory, one after the other; for whoever holds the state.
+
+        With a budget, each needs room for both forms of it at once, or it stays as it is and `MemoryFull` is raised.
+        """
         from anabranch.kernels.native.parts import make_part
         from anabranch.kernels.native.running import Ground
         from anabranch.kernels.native.stores import Arena
 
-        memory, shapes = self.memory, self.code.shapes
+        memory, shapes, states = self.memory, self.code.shapes, list(states)
         if self.ground is None:
-            arenas = [Arena(shapes) for _ in range(memory.routing.instances)]
+            hosted = set(self.hosted)
+            budgets = [memory.budget if i in hosted else None for i in range(memory.routing.instances)]
+            arenas = [Arena(shapes, budget) for budget in budgets]
             self.ground = Ground(arenas, memory.routing.instance_of_bucket)
         for i in self.hosted:
             arena = self.ground.arenas[i]
-            parts = {
-                name: make_part(memory.parts[name][i], shapes[name], arena)
-                for name in states
-                if name not in arena.stores
-            }
-            memory.lay_out(i, arena, parts)
+            memory.lay_out(i, arena, {})
+            for name in states:
+                if name not in arena.stores:
+                    memory.lay_out(i, arena, {name: make_part(memory.parts[name][i], shapes[name], arena)})
 
     def of_worker(self, cells: Cells) -> WorkerKernels:
         return WorkerKernels(self, cells)
@@ -188,6 +191,10 @@ class TimedStage:
     @property
     def total(self) -> int:
         return self._batch.total
+
+    @property
+    def sequence(self) -> int:
+        return self._batch.sequence
 
     def run(self, rows: int) -> None:
         start, before = perf_counter(), self._batch.done

@@ -57,7 +57,6 @@ from anabranch.drivers.wire import (
     Ready,
     Report,
     Reported,
-    SavedAt,
     Setup,
     Severed,
     Split,
@@ -68,6 +67,7 @@ from anabranch.drivers.wire import (
 from anabranch.graph.nodes import Graph
 from anabranch.kernels import PythonCode
 from anabranch.lang import Program
+from anabranch.lang.errors import MemoryFull
 from anabranch.lang.release import VERSION
 from anabranch.lang.spec import describe
 from anabranch.runtime.collecting import Copies
@@ -76,6 +76,7 @@ from anabranch.runtime.messages import Apply, AtWorkers, BeginColumns, End, Entr
 from anabranch.runtime.routing import Routing
 from anabranch.runtime.rows import Runner
 from anabranch.runtime.worker import Worker
+from anabranch.state.budget import Budget
 from anabranch.state.collected import part_of
 from anabranch.state.sizes import size_of
 
@@ -210,8 +211,8 @@ class Resident:
             if held is None:
                 given = setup.program if packed is None else packed
                 assert given is not None
-                held = self._nothing(*unpack_program(given), routing)
-            self._build(held, routing, setup.saved)
+                held = self._nothing(*unpack_program(given), routing, setup.memory)
+            self._build(held, routing, setup)
         except (Exception, SystemExit) as error:
             told = "".join(traceback.format_exception_only(error)).strip()
             self._driver.send(GREETING.encode(Ready("", told)))
@@ -220,23 +221,24 @@ class Resident:
         self._driver.send(GREETING.encode(Ready(fingerprint(self._graph))))
         return True
 
-    def _nothing(self, program: Program, graph: Graph, routing: Routing) -> Held:
-        memory = Memory(graph, None, routing)
+    def _nothing(self, program: Program, graph: Graph, routing: Routing, limit: int | None) -> Held:
+        budget = None if limit is None else Budget(limit // routing.workers, limit, self.number)
+        memory = Memory(graph, None, routing, budget)
         return Held(program, graph, memory, Kernels(graph, program, memory, routing.hosted(self.number)))
 
-    def _build(self, held: Held, routing: Routing, saved: SavedAt | None) -> None:
+    def _build(self, held: Held, routing: Routing, setup: Setup) -> None:
         program, graph = self._program, self._graph = held.program, held.graph
         self._wire = Wire(graph)
-        self._memory, self._kernels = held.memory, held.kernels
+        self._memory, self._kernels, self._budget = held.memory, held.kernels, held.memory.budget
         self._cells: Cells = {}
         code = TimedCode(PythonCode(graph, program), self._cells)
         kernels = self._kernels.of_worker(self._cells)
         runner = Runner(graph, code, self._memory, dict(describe(type(program)).entries), kernels)
         machine = Worker(self.number, routing.workers, runner, None, Copies(graph, program, routing))
-        if saved is not None:
+        if setup.saved is not None:
             from anabranch.drivers.durable.worker import WorkerSaver
 
-            self._saver = WorkerSaver(saved, self.number, graph, program, self._memory)
+            self._saver = WorkerSaver(setup.saved, self.number, graph, program, self._memory)
         self._staging = Staging(graph, self._wire.values)
         self._kept = Kept(self._wire.values, runner.specs)
         self._host = Host(machine, self._post, self._tell_done, self._broke, self._load, self._with_rows)
@@ -333,6 +335,7 @@ class Resident:
         for instance, parts in given.parts:
             content = {name: part_of(states[name], self._program, found) for name, found in parts}
             self._memory.put(instance, content, given.version)
+        self._memory.recount("at the start")
         self._host.mail.put(Loaded(given.version))
 
     def _restore(self, given: FromDisk) -> None:
@@ -342,6 +345,7 @@ class Resident:
             return
         assert self._saver is not None
         self._saver.restore(given.version, given.stands_on, self._kernels)
+        self._memory.recount("after they were restored")
         for entry in given.entries:
             self._kernels.install(entry, self._kernels.prepare(entry))
         self._host.mail.put(Loaded(given.version))
@@ -380,7 +384,8 @@ class Resident:
         coordinator, address = led(doors)
         held = Held(self._program, self._graph, self._memory, self._kernels)
         if empty:
-            held = self._nothing(self._program, self._graph, self._memory.routing)
+            limit = None if self._budget is None else self._budget.whole
+            held = self._nothing(self._program, self._graph, self._memory.routing, limit)
         Resident(self.number, coordinator, self._security, reach=Through(doors, address)).run(held=held)
 
     def _parted(self, fork: int) -> None:
@@ -465,7 +470,8 @@ class Resident:
     def _broke(self, error: BaseException) -> None:
         if isinstance(error, Broken):
             return  # the coordinator is gone: who listens to it makes an end
-        self._tell(Broke("".join(traceback.format_exception(error))))
+        full = str(error) if isinstance(error, MemoryFull) else None
+        self._tell(Broke("".join(traceback.format_exception(error)), full))
 
     def _report(self, number: int) -> Reported:
         rows = tuple((name, int(rows), seconds) for name, (rows, seconds) in list(self._cells.items()))
@@ -475,4 +481,6 @@ class Resident:
             for name, part in self._memory.of_instance[i].items():
                 sizes[name] = sizes.get(name, 0) + size_of(part)
         sent = self._sent, self._sent_bytes
-        return Reported(number, self._host.busy, rows, tuple(sizes.items()), self._host.worker.progress, *sent)
+        accounted = 0 if self._budget is None or not number else self._budget.accounted
+        progress = self._host.worker.progress
+        return Reported(number, self._host.busy, rows, tuple(sizes.items()), progress, *sent, accounted)

@@ -20,12 +20,14 @@ from anabranch.drivers.callers import Gate, Stop, Stopped
 from anabranch.drivers.desk import Desk, Watch
 from anabranch.drivers.host import Host
 from anabranch.drivers.interrupts import HoldBack
+from anabranch.lang.errors import MemoryFull
 from anabranch.runtime.coordinator import Coordinator
 from anabranch.runtime.messages import (
     Again,
     Committed,
     CoordinatorCommand,
     Outcome,
+    Raised,
     Reply,
     Request,
     Submit,
@@ -151,6 +153,10 @@ class Threads:
             version, placed = coordinator.alone(request)
             interrupts.let_through = True
             outcome = worker.alone(batch, version, committed, placed)
+            if isinstance(outcome, Raised) and isinstance(outcome.error, MemoryFull) and worker.memory.tidy():
+                again = worker.runner.batch(request.entry, request.rows, placed.sequence)
+                assert again is not None, f"{request.entry} has lost its kernel"
+                outcome = worker.alone(again, version, committed, placed)
             interrupts.let_through = False
             self.desk.committed(coordinator.alone_done(placed, outcome))
             self.hosts[0].busy += perf_counter() - start

@@ -61,12 +61,15 @@ class SavedAt:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What a worker is to be: its program (None if it has it already), where everything lives and is saved."""
+    """What a worker is to be: its program (None if it has it already), where everything lives and is saved; `memory` is
+    what the states of all workers may take, in bytes.
+    """
 
     program: bytes | None
     instance_of_bucket: tuple[int, ...]
     worker_of_instance: tuple[int, ...]
     saved: SavedAt | None = None
+    memory: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +231,7 @@ class Reported:
     progress: float
     sent: int  # messages to other workers so far
     sent_bytes: int
+    accounted: int = 0  # bytes that count, where there is a budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,9 +250,10 @@ class Severed:
 
 @dataclass(frozen=True, slots=True)
 class Broke:
-    """The machine of a worker has broken, which is a mistake of ours."""
+    """The machine of a worker has broken, which is a mistake of ours; or what it was to hold is `full`: why."""
 
     story: str
+    full: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

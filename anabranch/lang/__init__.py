@@ -4,7 +4,7 @@ from anabranch.lang.dense import DenseVector
 from anabranch.lang.dense_matrix import DenseMatrix
 from anabranch.lang.distribution import Distribution, Partial, Partitioned, Replicated, everywhere, gather, local, pure
 from anabranch.lang.entry import Entry
-from anabranch.lang.errors import BadInput, FrozenError, InputOverflow, ProgramError
+from anabranch.lang.errors import BadInput, FrozenError, InputOverflow, MemoryFull, ProgramError
 from anabranch.lang.later import Feed, Time, Timeline, Vertex, every, random, stale
 from anabranch.lang.marks import reads, writes
 from anabranch.lang.matrix import Matrix
@@ -18,7 +18,7 @@ from anabranch.lang.vector import Vector
 
 __all__ = [
     "BadInput", "DenseMatrix", "DenseVector", "Distribution", "Entry", "Feed", "FrozenError", "InputOverflow", "Matrix",
-    "Partial", "Partitioned", "Program", "ProgramError", "Replicated", "Table", "Time", "Timeline", "UTCDateTime",
-    "Value", "Vector", "Vertex", "add", "describe", "every", "everywhere", "gather", "largest", "local", "mean",
-    "partial", "pure", "random", "reads", "smallest", "stale", "writes",
+    "MemoryFull", "Partial", "Partitioned", "Program", "ProgramError", "Replicated", "Table", "Time", "Timeline",
+    "UTCDateTime", "Value", "Vector", "Vertex", "add", "describe", "every", "everywhere", "gather", "largest", "local",
+    "mean", "partial", "pure", "random", "reads", "smallest", "stale", "writes",
 ]  # fmt: skip

@@ -42,6 +42,10 @@ class FrozenAttribute(FrozenError, AttributeError):
     """An attempt to set or delete an attribute of a program outside its `__init__`."""
 
 
+class MemoryFull(MemoryError):
+    """What was asked for does not fit into the `memory=` of the app; nothing of it has taken effect."""
+
+
 class ProgramError(TypeError):
     """A program that breaks the rules of the language; the message lists how."""
 

@@ -30,9 +30,9 @@ class Journal:
     def __len__(self) -> int:
         return len(self._undos)
 
-    def steps(self) -> Iterable[tuple[Callable[..., object], tuple[Any, ...]]]:
-        """What would be called to take all back, in the order of the writes."""
-        return self._undos
+    def steps(self, mark: int = 0) -> Iterable[tuple[Callable[..., object], tuple[Any, ...]]]:
+        """What would be called to take all back since the mark, in the order of the writes."""
+        return self._undos[mark:] if mark else self._undos
 
     def record(self, undo: Callable[..., object], *args: Any) -> None:
         """Remember that `undo(*args)` takes back the write that follows."""

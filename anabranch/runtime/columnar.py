@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anabranch.runtime.exchange import Arrivals
-from anabranch.runtime.messages import BeginColumns, Failed, Finished, ToCoordinator, WorkerCommand
+from anabranch.runtime.messages import BeginColumns, Finished, ToCoordinator, WorkerCommand
 from anabranch.runtime.rows import StageBatch
-from anabranch.runtime.staged import parcels
+from anabranch.runtime.staged import failed, parcels
 
 if TYPE_CHECKING:
     from anabranch.runtime.worker import Worker
@@ -45,10 +45,10 @@ class Columnar:
         if batch is not None:
             try:
                 batch.run(self.worker.pace.fast)
-            except BaseException:
+            except BaseException as error:
                 # As in stages of rows: the request alone, fused, says which exception it is.
                 self.worker.job = None
-                return [ToCoordinator(Failed(self.worker.number, self.version, self.placed.sequence))]
+                return [ToCoordinator(failed(self.worker.number, self.version, batch.sequence, error))]
             if any(b.done < b.total for b in self.batches):
                 return []
         return self._end_stage(self.batches)

@@ -17,11 +17,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from anabranch.lang.entry import add_note
+from anabranch.lang.errors import MemoryFull
 from anabranch.runtime.backlog import Backlog, Chosen, Waiting, number_of
 from anabranch.runtime.meanwhile import Meanwhile
 from anabranch.runtime.messages import (
     DRIVER,
     NOTHING_YET,
+    UNKNOWN,
     AtWorkers,
     Begin,
     BeginColumns,
@@ -96,7 +99,8 @@ def _ran(placed: Sequence[Placed], outcomes: Sequence[Outcome], version: Version
         [
             Ran(p.request, p.sequence, version.epoch, isinstance(o, Raised), _kept(p.request, o))
             for p, o in zip(placed, outcomes, strict=True)
-            if not (isinstance(o, Raised) and isinstance(o.error, KeyboardInterrupt))  # withdrawn on the way
+            # Withdrawn on the way, or refused for a reason that no repetition has.
+            if not (isinstance(o, Raised) and isinstance(o.error, KeyboardInterrupt | MemoryFull))
         ]
     )
 
@@ -161,7 +165,7 @@ class Coordinator:
             case FinishedReads():
                 return self._have_read(event)
             case Failed(_, version):
-                return self._dissolve() if self._is_current(version) else []
+                return self._dissolve(event) if self._is_current(version) else []
             case Settled():
                 return self._settled(event)
             case Withdraw(number):
@@ -274,13 +278,28 @@ class Coordinator:
         self.committed, self.sequence = self.latest, placed.sequence + len(placed.request.rows)
         return Committed(self.committed, _ran((placed,), (outcome,), self.committed), 1)
 
-    def _dissolve(self) -> Commands:
-        """A request has failed: none of them shares an epoch again, and one that was alone runs fused."""
+    def _dissolve(self, failed: Failed) -> Commands:
+        """A request has failed: none of them shares an epoch again, and one that was alone runs fused.
+
+        For one that has found memory full twice, the second time alone, there is none.
+        """
         assert self.epoch is not None
         waiting = self.epoch.waiting
         alone = len(waiting) == 1
-        self.epoch.waiting = tuple([Waiting(w.request, True, w.fused or alone) for w in waiting])
-        return self._abort(())
+        replies: Commands = []
+        if failed.full and alone and waiting[0].alone:
+            replies.append(Reply(waiting[0].request.number, Raised(self._full(self.epoch.placed[0], failed))))
+            self.epoch.waiting = ()
+        else:
+            fused = alone and not failed.full
+            self.epoch.waiting = tuple([Waiting(w.request, True, w.fused or fused) for w in waiting])
+        return [*replies, *self._abort(())]
+
+    def _full(self, placed: Placed, failed: Failed) -> MemoryFull:
+        error = MemoryFull(failed.full)
+        row = "" if failed.sequence == UNKNOWN else f", row {failed.sequence - placed.sequence}"
+        add_note(error, f"in entry {placed.request.entry!r}{row}")
+        return error
 
     # -- back to what is committed ------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anabranch.lang.entry import add_note, request_note
+from anabranch.lang.errors import MemoryFull
 from anabranch.runtime.messages import (
     BeginFused,
     FinishedFused,
@@ -37,6 +38,7 @@ class Fused:
         self.marks = self.memory.mark()
         self.results: list[object] = []  # of the request at hand
         self.batch: Batch | None = None  # the request at hand, where it goes through a kernel
+        self.may_repeat = len(begin.placed) == 1  # once, if memory is full and some can be had back
         self.total = max(1, sum(len(p.request.rows) for p in begin.placed))
         self.done = 0
 
@@ -77,6 +79,10 @@ class Fused:
             except BaseException as error:
                 return self._raised(placed, len(results), error)
             self.done += 1
+        try:
+            self.memory.refuse_excess()
+        except MemoryFull as error:
+            return self._raised(placed, max(0, len(results) - 1), error)
         return Results(tuple(results)) if len(results) == len(request.rows) else None
 
     def _run_batch(self, placed: Placed, batch: Batch) -> Outcome | None:
@@ -88,8 +94,11 @@ class Fused:
         self.done += batch.done - before
         return Results(batch.results()) if batch.done == len(placed.request.rows) else None
 
-    def _raised(self, placed: Placed, row: int, error: BaseException) -> Outcome:
+    def _raised(self, placed: Placed, row: int, error: BaseException) -> Outcome | None:
         self.memory.rollback(self.marks)
+        if isinstance(error, MemoryFull) and self.may_repeat and self.memory.tidy():
+            self.may_repeat, self.results, self.batch, self.done = False, [], None, 0
+            return None
         return raised(self.runner, placed.request.entry, row, error)
 
     @property

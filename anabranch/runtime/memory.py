@@ -1,7 +1,8 @@
 """The state of the instances in one address space, with a journal for each.
 
 Laws: writes of an open version can be taken back until it is settled; after `settle(committed)` an instance that
-`holds(committed)` is as `committed` left it; it may be repeated.
+`holds(committed)` is as `committed` left it; it may be repeated. With a budget, `refuse_excess` after the writes of a
+request raises if they have grown the states beyond it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from anabranch.lang.journal import Journal
 from anabranch.lang.marks import bind
 from anabranch.runtime.messages import NOTHING_YET, Version
 from anabranch.runtime.routing import Routing
+from anabranch.state.accounts import Account
+from anabranch.state.budget import Budget
 from anabranch.state.changes import Change, OwnCodec, rows_of, written
 from anabranch.state.parts import start
 
@@ -29,6 +32,7 @@ class Arena(Protocol):
     def mark(self) -> tuple[int, int]: ...
     def roll_back(self, mark: tuple[int, int]) -> None: ...
     def clear(self) -> None: ...
+    def tidy(self) -> bool: ...
 
 
 Marks = list[tuple[int, tuple[int, int]]]
@@ -42,9 +46,12 @@ class Memory:
     of it, is in flat memory has an arena.
     """
 
-    def __init__(self, graph: Graph, program: Program | None, routing: Routing) -> None:
+    def __init__(self, graph: Graph, program: Program | None, routing: Routing, budget: Budget | None = None) -> None:
         """With the states of a program, or with nothing in any instance."""
-        self.graph, self.routing = graph, routing
+        self.graph, self.routing, self.budget = graph, routing, budget
+        self._accounts = [] if budget is None else [Account({}) for _ in range(routing.instances)]
+        if budget is not None:
+            budget.accounts = self._accounts
         self.owner: Callable[[Any], int] = routing.owner
         self.parts: dict[str, list[Any]] = {s.name: [None] * routing.instances for s in graph.states}
         self.of_instance: list[dict[str, Any]] = [{} for _ in range(routing.instances)]
@@ -66,6 +73,8 @@ class Memory:
         for name, part in content.items():
             bind(part, journal)
             self.parts[name][instance] = part
+        if self._accounts:
+            self._accounts[instance] = Account(content)
 
     def lay_out(self, instance: int, arena: Arena, parts: dict[str, Any]) -> None:
         """Let these states of an instance be the ones in an arena; for when nothing is open."""
@@ -75,6 +84,8 @@ class Memory:
         for name, part in parts.items():
             bind(part, self.journals[instance])
             self.parts[name][instance] = self.of_instance[instance][name] = part
+            if self._accounts:
+                self._accounts[instance].leave(name)
 
     def forget(self, instances: Iterable[int]) -> None:
         """The worker of these instances is lost."""
@@ -85,6 +96,8 @@ class Memory:
             self.of_instance[i] = {}
             for parts in self.parts.values():
                 parts[i] = None
+            if self._accounts:
+                self._accounts[i] = Account({})
 
     def holds(self, instances: Iterable[int], version: Version) -> bool:
         """Are these instances here, and would they be as this version left them if they were settled?"""
@@ -110,12 +123,19 @@ class Memory:
             if version is None or version > latest:
                 continue
             if version == committed:
+                if self._accounts and len(journal):
+                    self._accounts[i].count(journal)
+                    self._accounts[i].clear()
                 journal.clear()
                 self._at[i] = committed
             else:
                 journal.rollback()
+                if self._accounts:
+                    self._accounts[i].back(0)
                 if arena is not None:
                     arena.roll_back(START)
+            if self._accounts and self._accounts[i].pressed:
+                self._accounts[i].tidy()
             journal.active = False
             if arena is not None:
                 arena.clear()
@@ -174,3 +194,31 @@ class Memory:
             journal.rollback(mark)
             if arena is not None:
                 arena.roll_back(at)
+        for account, (mark, _) in zip(self._accounts, marks, strict=False):
+            account.back(mark)
+
+    # -- the budget ---------------------------------------------------------------------------------------------------
+
+    def refuse_excess(self, instances: Iterable[int] | None = None) -> None:
+        """Raise `MemoryFull` if what was written to these instances, or to all, does not fit."""
+        budget = self.budget
+        if budget is None:
+            return
+        grown = False
+        for i in range(self.routing.instances) if instances is None else instances:
+            if len(self.journals[i]):
+                grown |= self._accounts[i].count(self.journals[i])
+        if grown and budget.room < 0:
+            raise budget.refuse("the request", -budget.room)
+
+    def recount(self, when: str) -> None:
+        """States were filled past the journals: see how large they are, and refuse what does not fit."""
+        if self.budget is not None:
+            for account in self._accounts:
+                account.recount()
+            self.budget.check(when)
+
+    def tidy(self) -> bool:
+        """After a refusal, while nothing is written: have back what nobody needs; whether that was worth it."""
+        worth = [holder.tidy() for holder in (*self.arenas, *self._accounts) if holder is not None]
+        return any(worth)

@@ -23,6 +23,7 @@ class Version(NamedTuple):
 
 
 NOTHING_YET = Version(0, 0)
+UNKNOWN = -1  # the sequence number of nobody knows which row
 DRIVER = -1  # the machine beside the coordinator, which hosts no instance
 
 
@@ -337,11 +338,12 @@ class FinishedReads:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A row has raised: the epoch cannot go on with its request in it."""
+    """A row has raised: the epoch cannot go on with its request in it. `full` is the message of a `MemoryFull`."""
 
     worker: int
     version: Version
     sequence: int
+    full: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,10 +57,13 @@ class Batch(Protocol):
 
 
 class StageBatch(Protocol):
-    """The rows of a stage on one instance on their way through a kernel; as `Batch`."""
+    """The rows of a stage on one instance on their way through a kernel; as `Batch`. `sequence` is of the next row."""
 
     done: int
     total: int
+
+    @property
+    def sequence(self) -> int: ...
 
     def run(self, rows: int) -> None: ...
     def boxes(self) -> Sequence[Any]: ...

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from anabranch.lang.errors import MemoryFull
 from anabranch.runtime.exchange import Arrivals
 from anabranch.runtime.messages import (
+    UNKNOWN,
     Begin,
     End,
     Failed,
@@ -50,14 +52,17 @@ class Staged:
     def step(self) -> list[WorkerCommand]:
         if self.rows is None:
             return []
-        for row in self.rows[self.done : self.done + self.worker.pace.slice]:
-            try:
+        at = UNKNOWN
+        try:
+            for row in self.rows[self.done : self.done + self.worker.pace.slice]:
+                at = row.sequence
                 self.runner.run(row, self.plan, self.made)
-            except BaseException:
-                # Which exception it is will be told by the request alone: here it is enough that there is one.
-                self.worker.job = None
-                return [ToCoordinator(Failed(self.worker.number, self.version, row.sequence))]
-            self.done += 1
+                self.done += 1
+            self.worker.memory.refuse_excess(self.worker.instances)
+        except BaseException as error:
+            # Which exception it is will be told by the request alone: here it is enough that there is one.
+            self.worker.job = None
+            return [ToCoordinator(failed(self.worker.number, self.version, at, error))]
         return [] if self.done < len(self.rows) else self._end_stage()
 
     def _end_stage(self) -> list[WorkerCommand]:
@@ -89,6 +94,10 @@ class Staged:
         rows = self.rows  # once: another thread may be at the end of the stage
         share = self.done / len(rows) if rows else 0.0
         return (self.stage + share) / self.plan.stages
+
+
+def failed(worker: int, version: Version, sequence: int, error: BaseException) -> Failed:
+    return Failed(worker, version, sequence, str(error) if isinstance(error, MemoryFull) else "")
 
 
 def parcels(

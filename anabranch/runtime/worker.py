@@ -10,12 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from anabranch.lang.errors import MemoryFull
 from anabranch.runtime.collecting import Collecting, Copies
 from anabranch.runtime.columnar import Columnar
 from anabranch.runtime.fused import Fused, raised
 from anabranch.runtime.memory import Memory
 from anabranch.runtime.messages import (
     NOTHING_YET,
+    UNKNOWN,
     Again,
     Apply,
     Begin,
@@ -24,6 +26,7 @@ from anabranch.runtime.messages import (
     Collect,
     End,
     Entries,
+    Failed,
     Fetch,
     Finished,
     Load,
@@ -200,9 +203,13 @@ class Worker:
             return []
         self.applied = given.version
         self.memory.open(self.instances, given.version)
-        for instance, effects in given.effects:
-            for effect in effects:
-                self._apply_one(instance, effect)
+        try:
+            for instance, effects in given.effects:
+                for effect in effects:
+                    self._apply_one(instance, effect)
+                    self.memory.refuse_excess([instance])
+        except MemoryFull as error:
+            return [ToCoordinator(Failed(self.number, given.version, UNKNOWN, str(error)))]
         return [ToCoordinator(Finished(self.number, given.version, ()))]
 
     def _apply_one(self, instance: int, effect: Any) -> None:

@@ -70,11 +70,11 @@ def written(journal: Journal, parts: Mapping[str, Any]) -> dict[str, Keys]:
     names |= {id(part._data): name for name, part in parts.items() if isinstance(part, DenseVector | DenseMatrix)}
     found: dict[str, Keys] = {}
     for undo, args in journal.steps():
-        touched, key = _touched(undo, args)
-        name = names.get(id(touched))
+        owner, key = touched(undo, args)
+        name = names.get(id(owner))
         if name is None:  # of a state that is none of these
             continue
-        if key is _ALL:
+        if key is ALL:
             found[name] = None
             continue
         keys = found.setdefault(name, {})
@@ -83,18 +83,18 @@ def written(journal: Journal, parts: Mapping[str, Any]) -> dict[str, Keys]:
     return found
 
 
-_ALL = object()
+ALL = object()
 
 
-def _touched(undo: Any, args: tuple[Any, ...]) -> tuple[Any, Any]:
+def touched(undo: Any, args: tuple[Any, ...]) -> tuple[Any, Any]:
     """The state, or the array of one, that an undo step writes to, and the key of the entry."""
     if undo in (_restore, np.copyto):
-        return args[0], _ALL
+        return args[0], ALL
     owner = undo.__self__
     if isinstance(owner, np.ndarray):
         return owner, args[0]
     if undo.__name__ == "_reset" or isinstance(owner, Value):
-        return owner, _ALL
+        return owner, ALL
     return owner, args[:2] if isinstance(owner, Matrix) else args[0]
 
 

@@ -13,6 +13,7 @@ from anabranch.lang import Matrix
 from anabranch.lang.marks import is_builtin
 
 SAMPLE = 32
+ATOMS = frozenset({int, float, bool, str, bytes, type(None)})
 DEPTH = 8  # what is nested deeper is not counted: an own type may hold itself
 
 
@@ -33,6 +34,15 @@ def size_of(part: Any) -> int:
     if isinstance(part, Matrix):
         return sys.getsizeof(part) + _deep(part._rows, 0) + _deep(part._columns, 0)
     return sys.getsizeof(part) + _deep(part._data, 0) + _deep(getattr(part, "_index", None), 0)
+
+
+def size_of_value(value: Any) -> int:
+    """Bytes of a value.
+
+    >>> size_of_value("text") < size_of_value("longer text") < size_of_value(["longer text"])
+    True
+    """
+    return sys.getsizeof(value) if value.__class__ in ATOMS else _deep(value, 0)
 
 
 def _deep(value: Any, depth: int) -> int:

@@ -38,15 +38,17 @@ class Host:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.session: SparkSession | None = None
+        self.given: tuple[str, dict[str, str]] | None = None
 
-    def give(self, master: str) -> SparkSession:
-        if self.session is not None and self.session.sparkContext.master != master:
+    def give(self, master: str, **settings: str) -> SparkSession:
+        """Settings have _ for the dots in their names."""
+        if self.given != (master, settings):
             self.stop()
         if self.session is None:
-            self.session = self._start(master)
+            self.session, self.given = self._start(master, settings), (master, settings)
         return self.session
 
-    def _start(self, master: str) -> SparkSession:
+    def _start(self, master: str, settings: dict[str, str]) -> SparkSession:
         builder = SparkSession.builder.master(master).appName("anabranch tests")
         for name, value in {
             "spark.driver.bindAddress": "127.0.0.1",
@@ -59,6 +61,7 @@ class Host:
             "spark.sql.warehouse.dir": str(self.folder / "warehouse"),
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
+            **{name.replace("_", "."): value for name, value in settings.items()},
         }.items():
             builder = builder.config(name, value)
         session = builder.getOrCreate()

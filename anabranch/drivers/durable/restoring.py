@@ -28,6 +28,8 @@ from anabranch.state.found import blank
 from anabranch.state.parts import entry_keys, place_of, start
 
 LONG_LOG = 1 << 20  # bytes of the log, the same
+SELDOM = 256  # epochs between two looks at how large states have become
+RESTORED = "as they are restored"
 LARGE = 50_000  # rows of a state from which on it is restored into flat memory at once
 
 
@@ -56,7 +58,10 @@ def restore(
             data = found.location.read(chunk.file) if checked else check_chunk(found.location, chunk)
             for rows in batches(data, chunk):
                 restoring.apply(chunk.state, chunk.instance, rows, False, fresh=True)
-    for frame in found.frames():
+                memory.recount(RESTORED)
+    for number, frame in enumerate(found.frames()):
+        if number % SELDOM == 0:
+            memory.recount(RESTORED)
         for change in frame.changes:
             if restoring.concerns(change.state, change.instance):
                 restoring.apply(change.state, change.instance, change.rows, change.whole)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from anabranch.engines.embedded.explain import EntryExplained, TaskExplained
-from anabranch.engines.embedded.metrics import EntryMetrics, Latency, Metrics, TaskMetrics
+from anabranch.engines.embedded.metrics import EntryMetrics, Latency, MemoryMetrics, Metrics, TaskMetrics
 
 
 def read_metrics(given: dict[str, Any]) -> Metrics:
@@ -15,7 +15,8 @@ def read_metrics(given: dict[str, Any]) -> Metrics:
         for name, x in given["entries"].items()
     }
     tasks = {name: TaskMetrics(**x) for name, x in given["tasks"].items()}
-    return Metrics(**(given | {"entries": entries, "tasks": tasks}))
+    memory = None if given["memory"] is None else MemoryMetrics(**given["memory"])
+    return Metrics(**(given | {"entries": entries, "tasks": tasks, "memory": memory}))
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -81,8 +81,10 @@ class Apart(Engine):
         network: Network | None = None,
         saving: Saving | None = None,
         origin: Origin | None = None,
+        limit: int | None = None,
     ) -> None:
         super().__init__(graph, origin)
+        self._limit = limit
         marks, remember, stands = self.marks, self.remember, None if origin is None else origin.at
         saved = self.saved = _saved(saving, graph, program, workers, marks, stands)
         if stands is None:
@@ -141,6 +143,7 @@ class Apart(Engine):
             patience,
             network,
             None if saved is None else saved.at,
+            limit,
         )
         driver = self.driver
         if saved is not None:
@@ -161,6 +164,10 @@ class Apart(Engine):
         except BaseException:
             launcher.end(0.0)
             raise
+
+    def accounted(self) -> int | None:
+        """How many bytes count at all workers, where there is a budget."""
+        return None if self._limit is None else sum([r.accounted for r in self.driver.report()])
 
     def work(self) -> tuple[list[float], list[Cells]]:
         """How many seconds each worker has worked, and what it has counted."""

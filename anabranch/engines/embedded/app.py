@@ -24,7 +24,7 @@ from anabranch.engines.embedded.apart import Apart, launcher_of
 from anabranch.engines.embedded.explain import Explanation, explain
 from anabranch.engines.embedded.here import Here
 from anabranch.engines.embedded.history import History, Recorder
-from anabranch.engines.embedded.metrics import Meter, Metrics
+from anabranch.engines.embedded.metrics import MemoryMetrics, Meter, Metrics
 from anabranch.engines.embedded.progress import progress
 from anabranch.engines.embedded.rest import Before
 from anabranch.engines.embedded.states import States
@@ -35,11 +35,13 @@ from anabranch.lang import Program
 from anabranch.lang.binding import Refused, bind_call
 from anabranch.lang.columns import is_stream, read_batch
 from anabranch.lang.entry import each_batch, not_yet_on_entries, refuse_on_error
+from anabranch.lang.errors import MemoryFull
 from anabranch.lang.spec import EntrySpec, describe
 from anabranch.lang.types import NONE
 from anabranch.lang.values import coercer
 from anabranch.runtime.backlog import Limits
 from anabranch.runtime.messages import Committed, Results, Seen, Version
+from anabranch.state.budget import bytes_of
 from anabranch.state.sizes import size_of
 
 if TYPE_CHECKING:
@@ -66,6 +68,7 @@ def run(
     snapshot_bytes: int = 1 << 30,
     fence: str = "create",
     to_version: int | None = None,
+    memory: str | int | None = None,
 ) -> App:
     """Run a program on the embedded engine.
 
@@ -77,6 +80,8 @@ def run(
     last `app.checkpoint()`. There is a snapshot every `snapshot_every` seconds, or `snapshot_bytes` of log;
     `snapshot_mode` "sync" stops the app for it. `to_version` goes back to an older version; `fence="none"` is for
     locations that cannot create a file only if it is absent.
+    `memory`, such as "4GB", is what the states of all workers may take together. A request that would need more is
+    undone and raises `ab.MemoryFull`; the app goes on. Workers in processes of their own have equal shares of it.
     With `history` the app keeps all inputs, so that `app.history()` can be replayed; that costs their memory.
     `tier` is "auto" (entries are compiled to machine code once that is worth the wait), "compiled" (all that can be, at
     the start) or "python" (none); `app.explain()` says what can be compiled and why not.
@@ -95,6 +100,7 @@ def run(
         raise ValueError(f"workers is a number of threads, at least 1, got {workers!r}: write ab.run(..., workers=2)")
     if tier not in TIERS:
         raise ValueError(f"tier is one of {', '.join(map(repr, TIERS))}, got {tier!r}")
+    limit = None if memory is None else bytes_of(memory)
     workers = workers or os.cpu_count() or 1
     saving = None
     if checkpoint is not None:
@@ -102,10 +108,10 @@ def run(
     if on is not None:
         from anabranch.engines.spark.app import run_on
 
-        return run_on(on, program, workers, history, tier, Network(tls, ports), saving)
+        return run_on(on, program, workers, history, tier, Network(tls, ports), saving, limit)
     network = Network(tls, ports)
     launcher = launcher_of(hosts, workers)
-    return App(program, workers, history, tier=tier, hosts=launcher, network=network, saving=saving)
+    return App(program, workers, history, tier=tier, hosts=launcher, network=network, saving=saving, memory=limit)
 
 
 class App:
@@ -130,15 +136,18 @@ class App:
         network: Network | None = None,
         saving: Saving | None = None,
         origin: Any = None,
+        memory: int | None = None,
     ) -> None:
+        self._limit = memory
         self._graph = graph or compile(type(program))
         self._meter = Meter(workers)
         same: dict[str, Any] = {"limits": limits, "gate": gate, "patience": patience, "frames": frames}
-        same |= {"network": network, "graph": self._graph, "tier": tier}
+        same |= {"network": network, "graph": self._graph, "tier": tier, "memory": memory}
         self._again = partial(App, program, workers, **same)
-        build: Any = partial(Here, saving=saving, origin=origin)
+        build: Any = partial(Here, saving=saving, origin=origin, limit=memory)
         if hosts is not None:
-            build = partial(Apart, launcher=hosts, patience=patience, network=network, saving=saving, origin=origin)
+            apart: dict[str, Any] = {"launcher": hosts, "patience": patience, "network": network}
+            build = partial(Apart, saving=saving, origin=origin, limit=memory, **apart)
         self._engine = build(
             program, self._graph, workers, limits or Limits(), gate, tier, self._meter, self._committed
         )
@@ -256,7 +265,10 @@ class App:
     def metrics(self) -> Metrics:
         """Rows, epochs, stages, latencies, busy shares and state sizes so far."""
         busy, elsewhere = self._engine.work()
-        return self._meter.read(busy, self._engine.rest.sizes(), elsewhere)
+        memory, accounted = None, self._engine.accounted()
+        if accounted is not None and self._limit is not None:
+            memory = MemoryMetrics(self._limit, accounted, accounted / self._limit)
+        return self._meter.read(busy, self._engine.rest.sizes(), elsewhere, memory)
 
     def explain(self) -> Explanation:
         """How each entry runs: its tasks, their stages and tier, straight or winding, and why."""
@@ -288,6 +300,9 @@ class App:
         if isinstance(outcome, Results):
             return outcome.values
         error = outcome.error
+        if isinstance(error, MemoryFull):
+            with self._engine.driver.desk.lock:
+                self._meter.refused(spec.name, len(rows))
         let_go(error)
         try:
             raise error

@@ -16,6 +16,7 @@ class Tiers(Protocol):
     """What is known of the tiers of an app; see `anabranch.engines.embedded.tiers`."""
 
     tier: str
+    full: dict[str, str]
 
     def fallback(self, entry: str) -> Any: ...
     def is_fast(self, entry: str) -> bool: ...
@@ -106,6 +107,8 @@ def _tier(entry: str, tiers: Tiers) -> tuple[str, str]:
         span = fallback.span
         place = "" if span is None else f", {PurePath(span.file).name}:{span.line}"
         return PYTHON, f"{fallback.why}{place}"
+    if entry in tiers.full:
+        return PYTHON, f"there was no memory to lay out its states: {tiers.full[entry]}"
     return COMPILED, "in use" if tiers.is_fast(entry) else "as Python until it has had enough rows"
 
 

@@ -26,6 +26,7 @@ from anabranch.runtime.messages import NOTHING_YET, Committed
 from anabranch.runtime.routing import spread_evenly
 from anabranch.runtime.rows import Runner
 from anabranch.runtime.worker import Worker
+from anabranch.state.budget import Budget
 from anabranch.state.sizes import size_of
 
 
@@ -52,6 +53,7 @@ class Here(Engine):
         committed: Callable[[Committed], None],
         saving: Saving | None = None,
         origin: OriginHere | None = None,
+        limit: int | None = None,
     ) -> None:
         super().__init__(graph, origin)
         marks, remember = self.marks, self.remember
@@ -65,11 +67,13 @@ class Here(Engine):
         else:
             found = saved is not None and saved.found is not None
             routing = spread_evenly(workers) if saved is None else saved.routing
-            memory = Memory(graph, None if found else program, routing)
+            memory = Memory(graph, None if found else program, routing, None if limit is None else Budget(limit))
             kernels = Kernels(graph, program, memory)
+        self._budget = memory.budget
         self.saved, self.routing, self.memory, self.kernels = saved, memory.routing, memory, kernels
         if saved is not None:
             saved.restore(memory, None if tier == "python" else kernels)
+        memory.recount("at the start")
         code, specs = PythonCode(graph, program), dict(describe(type(program)).entries)
         runners = [
             Runner(graph, meter.timed(code, w), memory, specs, kernels.of_worker(meter.cells(w)))
@@ -113,6 +117,13 @@ class Here(Engine):
         from anabranch.engines.connected.forked import fork_app
 
         return fork_app(app, saving)
+
+    def accounted(self) -> int | None:
+        """How many bytes count, where there is a budget."""
+        if self._budget is None:
+            return None
+        with self.driver.hold():
+            return self._budget.accounted
 
     def work(self) -> tuple[list[float], list[Cells]]:
         """How many seconds each worker has worked, and what they have counted that the meter has not."""

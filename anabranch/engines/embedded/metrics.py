@@ -55,9 +55,22 @@ class TaskMetrics:
         return f"{_count(self.rows, 'row')}, {_time(self.seconds)}, {self.share:.0%} of the work"
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryMetrics:
+    """Bytes: what `memory=` allows, and what of it is taken; `share` is how much of it that is."""
+
+    budget: int
+    accounted: int
+    share: float
+
+    def __str__(self) -> str:
+        return f"{self.accounted:,} of {self.budget:,} bytes, {self.share:.0%}"
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Metrics:
-    """`workers` is the share of the app's time in which each was busy; `states` are bytes, estimated.
+    """`workers` is the share of the app's time in which each was busy; `states` are bytes, estimated; `memory` is what
+    counts of them and of what undoes requests, where there is a budget.
 
     Times are wall time: a thread that waits for another one's turn of the interpreter is busy.
     """
@@ -71,6 +84,7 @@ class Metrics:
     tasks: Mapping[str, TaskMetrics]
     workers: tuple[float, ...]
     states: Mapping[str, int]
+    memory: MemoryMetrics | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -92,6 +106,8 @@ class Metrics:
             lines.append(f"  task {name}: {task}")
         for name, size in self.states.items():
             lines.append(f"  state {name}: {size:,} bytes")
+        if self.memory is not None:
+            lines.append(f"  memory: {self.memory}")
         return "\n".join(lines)
 
 
@@ -124,13 +140,26 @@ class Meter:
             counts[1] += ran.failed
             counts[2] += len(ran.request.rows)
 
+    def refused(self, entry: str, rows: int) -> None:
+        """A request that no epoch has."""
+        counts = self._entries.setdefault(entry, [0, 0, 0])
+        counts[0] += 1
+        counts[1] += 1
+        counts[2] += rows
+
     def latency(self, entry: str, seconds: float) -> None:
         kept = self._latencies.get(entry)
         if kept is None:
             kept = self._latencies.setdefault(entry, deque(maxlen=KEPT))
         kept.append(seconds)
 
-    def read(self, busy: Sequence[float], states: Mapping[str, int], elsewhere: Sequence[Cells] = ()) -> Metrics:
+    def read(
+        self,
+        busy: Sequence[float],
+        states: Mapping[str, int],
+        elsewhere: Sequence[Cells] = (),
+        memory: MemoryMetrics | None = None,
+    ) -> Metrics:
         """`elsewhere` is what workers in other processes have counted."""
         seconds = perf_counter() - self._start
         entries = {
@@ -147,6 +176,7 @@ class Meter:
             self._read_tasks(elsewhere),
             tuple(min(1.0, b / seconds) for b in busy),
             states,
+            memory,
         )
 
     def _read_tasks(self, elsewhere: Sequence[Cells]) -> dict[str, TaskMetrics]:

@@ -61,6 +61,7 @@ class RestHere:
                 for step in steps:
                     interrupts.relent()
                     step(memory)
+                    memory.refuse_excess()
                 check(memory)
             except BaseException:
                 memory.settle(instances, NOTHING_YET, LOADING)

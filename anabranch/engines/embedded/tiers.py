@@ -19,6 +19,7 @@ from anabranch.drivers.interrupts import HoldBack
 from anabranch.drivers.kernels import Kernels
 from anabranch.engines.embedded.progress import compiling
 from anabranch.lang.columns import in_kind, results_of
+from anabranch.lang.errors import MemoryFull
 from anabranch.lang.spec import EntrySpec
 from anabranch.runtime.messages import Boxed
 
@@ -45,6 +46,7 @@ class Tiers:
         self._kernels, self.tier, self._small = kernels, tier, small
         self._install, self._refuse_from_within = install, refuse_from_within
         self.is_fast, self.fallback = kernels.is_fast, kernels.fallback
+        self.full: dict[str, str] = {}  # by entry: why its states could not be laid out
         self._rows: dict[str, int] = {}
         self._settled = {e.name for e in kernels.graph.entries if tier == "python" or kernels.is_fast(e.name)}
         self._running: set[str] = set()
@@ -132,8 +134,14 @@ class Tiers:
             with compiling(entry) if shown and not self._kernels.code.is_kept(entry) else nullcontext():
                 made = self._made(entry)
             self._settled.add(entry)
-            if made is not None:
+            if made is None:
+                return
+            try:
                 self._install(entry, made)
+            except MemoryFull as error:
+                self.full[entry] = str(error)
+                log.warning("%s goes on as Python: there is no memory to lay out its states: %s", entry, error)
+            else:
                 log.info("%s: kernel in use after %.2f s", entry, perf_counter() - start)
 
     def _made(self, entry: str) -> tuple[Any, Any] | None:

@@ -30,12 +30,23 @@ def run_on(
     tier: str,
     network: Network,
     saving: Saving | None = None,
+    memory: int | None = None,
 ) -> App:
-    session = session_of(on, workers)
+    session = session_of(on, workers, memory)
     context = session.sparkContext
     use_this_python(context)
     hosts = SparkTasks(context, workers)
-    return App(program, workers, history, tier=tier, hosts=hosts, frames=frames_of, network=network, saving=saving)
+    return App(
+        program,
+        workers,
+        history,
+        tier=tier,
+        hosts=hosts,
+        frames=frames_of,
+        network=network,
+        saving=saving,
+        memory=memory,
+    )
 
 
 def frames_of(app: App) -> Frames:

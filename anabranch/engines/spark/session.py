@@ -15,8 +15,14 @@ from typing import Any
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from anabranch.state.budget import as_text
+
 JOB = "anabranch-job-"  # begins the names of threads that wait for the job of a worker
 SPARE = 1  # slots beside the workers: without one, no task could ever feed them
+
+
+PYTHON_MEMORY = "spark.executor.pyspark.memory"
+BESIDE = 3 << 30  # bytes of address space, which is what the limit counts: a worker of two without state has 2.1 GB
 
 
 class UnfitSession(RuntimeError):
@@ -46,8 +52,8 @@ def local_session(workers: int) -> SparkSession:
     return session
 
 
-def session_of(on: object, workers: int) -> SparkSession:
-    """The session that `on=` means, if it can host so many workers."""
+def session_of(on: object, workers: int, memory: int | None = None) -> SparkSession:
+    """The session that `on=` means, if it can host so many workers whose states take so many bytes together."""
     if on == "spark":
         session = local_session(workers)
     elif isinstance(on, SparkSession):
@@ -60,6 +66,8 @@ def session_of(on: object, workers: int) -> SparkSession:
     else:
         raise TypeError(f'on is a SparkSession or "spark", got {on!r}: write ab.run(..., on=spark)')
     _check(session.sparkContext, workers)
+    if memory is not None:
+        _check_memory(session.sparkContext, workers, memory)
     return session
 
 
@@ -84,6 +92,36 @@ def _check(context: SparkContext, workers: int) -> None:
             "spark.speculation.task.duration.threshold is set: Spark would start a second copy of a worker for running "
             "so long; leave it out"
         )
+
+
+def _check_memory(context: SparkContext, workers: int, memory: int) -> None:
+    """Spark divides what Python may have of an executor by its cores, and that is a limit for each Python process."""
+    conf = context.getConf()
+    given = conf.get(PYTHON_MEMORY)
+    if not given:
+        return  # then Spark sets no limit
+    cores = int(conf.get("spark.executor.cores") or "1")
+    limit = _bytes_of(given) // cores
+    need = memory // workers + BESIDE
+    if limit < need:
+        least = -(-need * cores // (1 << 20))
+        raise UnfitSession(
+            f"memory= is {as_text(memory)}, {as_text(memory // workers)} for each of {workers} workers, which "
+            f"need {as_text(BESIDE)} of address space besides; with {PYTHON_MEMORY}={given} and {cores} cores in an "
+            f"executor each gets {as_text(limit)}: set {PYTHON_MEMORY} to {least}m or more, or memory= to less"
+        )
+
+
+def _bytes_of(given: str) -> int:
+    """As Spark reads its sizes, in MiB where there is no unit.
+
+    >>> _bytes_of("2g"), _bytes_of("512"), _bytes_of("100mb")
+    (2147483648, 536870912, 104857600)
+    """
+    found = re.fullmatch(r"(\d+)([kmgtp]?)b?", given.strip().lower())
+    if found is None:
+        raise UnfitSession(f"{PYTHON_MEMORY}={given} is no size: set it to one such as 4g")
+    return int(found[1]) << (10 * ("kmgtp".index(found[2] or "m") + 1))
 
 
 def master_of(context: SparkContext) -> str:

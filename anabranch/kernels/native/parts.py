@@ -12,7 +12,7 @@ from anabranch.kernels.native.arrays import ColumnDense, ColumnDenseMatrix
 from anabranch.kernels.native.entries import Entries
 from anabranch.kernels.native.matrices import ColumnMatrix
 from anabranch.kernels.native.shapes import Shape
-from anabranch.kernels.native.stores import Arena, Store
+from anabranch.kernels.native.stores import FIRST_ENTRIES, Arena, Store
 from anabranch.lang import DenseMatrix, DenseVector, Matrix, Table, Value, Vector
 from anabranch.lang.access import refuse_frozen
 from anabranch.lang.frozen import FrozenDict
@@ -153,7 +153,15 @@ def make_part(plain: Any, shape: Shape, arena: Arena) -> Any:
     kinds_of = {Table: ColumnTable, Vector: ColumnVector, Matrix: ColumnMatrix, Value: ColumnValue}
     kinds_of |= {DenseVector: ColumnDense, DenseMatrix: ColumnDenseMatrix}
     entries = len(plain) if shape.cls in (Table, Vector) else 1
-    store = Store(shape, max(8, entries))
-    part = kinds_of[shape.cls](plain, shape, store, arena)
+    store = Store(shape, FIRST_ENTRIES, arena.budget)
+    arena.building = store
+    try:
+        if entries > FIRST_ENTRIES:
+            store.reserve(entries)
+        if isinstance(plain, DenseVector | DenseMatrix):
+            store.may.need(plain._data.nbytes)
+        part = kinds_of[shape.cls](plain, shape, store, arena)
+    finally:
+        arena.building = None
     arena.add(store)  # only when it is whole
     return part

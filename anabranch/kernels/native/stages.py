@@ -171,6 +171,14 @@ class StageBatch:
         self.done = end
 
     @property
+    def sequence(self) -> int:
+        """The sequence number of the row at hand; of the last, once all have run."""
+        i = min(self.done, self.total - 1)
+        if not isinstance(self._source, Block):
+            return int(_memory(int(self._addresses[i]), 8).view(np.int64)[0])
+        return self._sequence + i if self._sequences is None else int(self._sequences[i])
+
+    @property
     def kept(self) -> list[Any]:
         return self._kept
 

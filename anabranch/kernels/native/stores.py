@@ -1,15 +1,15 @@
 """The memory of states: who owns it, how it grows, how much it is.
 
-An `Arena` is the memory of one instance: its stores, its undo log. All of it is numpy arrays; kernels know their
-addresses. Nothing moves or grows while a kernel runs: it leaves, and what is full grows in between.
+All of it is numpy arrays; kernels know their addresses. Nothing moves or grows while a kernel runs: it leaves, and what
+is full grows in between. The stores of an instance and its undo log are an `Arena`.
 
-Laws: entries keep their numbers as long as anything is in the log; `nbytes` is what is allocated.
+Laws: entries keep their numbers as long as anything is in the log; `nbytes` is what is allocated; with a budget
+nothing grows beyond it, and near its end by less than it would.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
 from ctypes import memmove
 from typing import Any
 from weakref import WeakSet
@@ -17,12 +17,14 @@ from weakref import WeakSet
 import numpy as np
 
 from anabranch.kernels.native import memory as m
+from anabranch.kernels.native.affording import Affording
 from anabranch.kernels.native.driver import FRAME, live_bytes, move_entries, rebuild_index, split_chunks, undo
-from anabranch.kernels.native.layout import TEXT, kinds, texts
+from anabranch.kernels.native.layout import kinds, texts
 from anabranch.kernels.native.pages import Pages, Words
+from anabranch.kernels.native.references import references
 from anabranch.kernels.native.shapes import Shape
 from anabranch.kernels.native.words import Leave
-from anabranch.lang.types import Dense, List, Optional, Record, Scalar, Tuple, Type
+from anabranch.state.budget import Budget
 
 SLOTS = 3  # of an index of several chunks, for an entry
 SEVERAL, MOST = 1 << 26, 1 << 31  # entries that can be numbered where there is room for tags, and where not
@@ -30,6 +32,7 @@ AT_ONCE = 4  # chunks that are split before a kernel goes on
 FIRST_ENTRIES, FIRST_HEAP, FIRST_LOG = 8, 1 << 10, 1 << 12
 LONG_LOG, KEPT_LOG = 1 << 19, 1 << 23  # words: a part of the log that is long enough, all that is kept for later
 MANY, LARGE = 256, 1 << 20  # entries and bytes that are worth having back
+LITTLE, WORTH = 1 << 12, 64  # bytes, and the share of a store, that are not worth to make it compact
 
 
 def zeros(words: int) -> Words:
@@ -47,8 +50,8 @@ class Place:
 class Store:
     """The entries of one state of one instance: `words[entry]` is the row of one, `memory` is all of them as bytes."""
 
-    def __init__(self, shape: Shape, entries: int = FIRST_ENTRIES) -> None:
-        self.shape = shape
+    def __init__(self, shape: Shape, entries: int = FIRST_ENTRIES, budget: Budget | None = None) -> None:
+        self.shape, self.may = shape, Affording(shape.name, budget)
         self.hdr = zeros(m.STORE_WORDS)
         self.address = self.hdr.ctypes.data
         self._view = self.hdr.data  # gives Python's integers
@@ -65,8 +68,7 @@ class Store:
         self._set(m.NUMBER, shape.number)
         self._set(m.TEXTS, texts(shape.key))
         self._set(m.KEY, len(kinds(shape.key)))
-        self._pieces, self._roots = pieces(shape)
-        self.pieces_of_key = len(_collect(shape.key, 8))
+        self._pieces, self._roots, self.pieces_of_key = references(shape)
         self._lined = shape.axis is not None
         self._stack = zeros(FRAME // 8 * (len(self._pieces) + 1))
         self._counted = 0  # bytes of the heap when it was last looked through
@@ -101,26 +103,38 @@ class Store:
 
     def reserve(self, entries: int) -> None:
         """Room for so many entries."""
-        if entries > len(self.words):
-            self._lengthen(entries)
-        if entries > self._indexed:
-            self._make_index(entries)
-        self._set(m.CAPACITY, min(len(self.words), self._indexed))
+        with self.may.lock:
+            if entries > len(self.words):
+                self._lengthen(entries, entries)
+            if entries > self._indexed:
+                self._make_index(entries)
+            self._set(m.CAPACITY, min(len(self.words), self._indexed))
 
     def grow(self) -> None:
         """Room for some more, in a time that does not depend on how many there are."""
         entries = self.used
-        if entries >= len(self.words):
-            self._lengthen(2 * entries if entries < m.CHUNK else entries + entries // 8)
-        if entries >= self._indexed:
-            if self.get(m.CHUNKS) == 1 or entries >= SEVERAL > self.get(m.NUMBERS):
-                self._make_index(2 * entries)
-            else:
-                self._add_chunks()
-        self._set(m.CAPACITY, min(len(self.words), self._indexed))
+        with self.may.lock:
+            if entries >= self._indexed:
+                if self.get(m.CHUNKS) == 1 or entries >= SEVERAL > self.get(m.NUMBERS):
+                    more = 4 * _slots(2 * entries) - self._slots.words.nbytes
+                    self._make_index(2 * entries if self.may.fits_well(more) else entries + 1)
+                else:
+                    self._add_chunks()
+            if entries >= len(self.words):
+                self._lengthen(entries + 1, 2 * entries if entries < m.CHUNK else entries + entries // 8)
+            self._set(m.CAPACITY, min(len(self.words), self._indexed))
 
-    def _lengthen(self, entries: int) -> None:
+    def spare(self) -> int:
+        """About how many bytes less it would take if it were compact."""
+        if self._held:
+            return 0
+        absent = len(self.words) - max(FIRST_ENTRIES, self.live)
+        unused = self.get(m.HEAP_END) - self.get(m.HEAP) if self._heap else 0
+        return absent * self.shape.size + self.get(m.GARBAGE) + unused
+
+    def _lengthen(self, least: int, best: int) -> None:
         width = self.shape.size // 8
+        entries = self.may.have(len(self.words), least, best, self.shape.size)
         self.words, self.memory = zeros(0), memoryview(b"")
         self._pages.grow(entries * width)
         entries = len(self._pages.words) // width
@@ -130,9 +144,8 @@ class Store:
 
     def _make_index(self, entries: int) -> None:
         """Anew, for so many entries; a search looks at two slots or so."""
-        slots, chunks = 1 << max(4, (2 * entries - 1).bit_length()), 1
-        if slots > m.CHUNK:
-            slots, chunks = m.CHUNK, -(-entries * SLOTS // m.CHUNK)
+        slots = _slots(entries)
+        slots, chunks = min(slots, m.CHUNK), max(1, slots // m.CHUNK)
         self._use_slots(slots * chunks)
         self._slots.words.view(np.int32)[: slots * chunks] = -1
         self._set(m.MASK, slots - 1)
@@ -149,6 +162,7 @@ class Store:
     def _add_chunks(self) -> None:
         chunks = self.get(m.CHUNKS)
         more = min(AT_ONCE, max(1, chunks // 16))
+        more = more if self.may.fits_well(4 * more * m.CHUNK) else 1
         self._use_slots((chunks + more) * m.CHUNK)
         room = np.empty(m.CHUNK // 2, dtype=np.int64)
         split_chunks(self.address, room.ctypes.data, more)
@@ -157,19 +171,22 @@ class Store:
     def _use_slots(self, slots: int) -> None:
         have = len(self._slots.words)
         if slots // 2 > have:
-            self._slots.grow(max(slots // 2, have + have // 8))
+            self._slots.grow(self.may.have(have, slots // 2, max(slots // 2, have + have // 8), 8))
         self._set(m.INDEX, self._slots.words.ctypes.data)
 
-    def grow_heap(self, need: int) -> None:
-        """A new piece of the heap; what is left of the last is lost."""
-        left = self.get(m.HEAP_END) - self.get(m.HEAP)
-        size = max(need, FIRST_HEAP, self._heap_bytes // 2)  # always more: a row that begins again must find enough
-        piece = np.empty((size + 7) // 8, dtype=np.int64)
-        self._set(m.GARBAGE, self.get(m.GARBAGE) + left)
-        self._heap.append(piece)
-        self._heap_bytes += piece.nbytes
-        self._set(m.HEAP, piece.ctypes.data)
-        self._set(m.HEAP_END, piece.ctypes.data + piece.nbytes)
+    def grow_heap(self, need: int, forced: bool = False) -> None:
+        """A new piece of the heap; what is left of the last is lost. What is `forced` no budget refuses."""
+        with self.may.lock:
+            left = self.get(m.HEAP_END) - self.get(m.HEAP)
+            size = max(need, FIRST_HEAP, self._heap_bytes // 2)  # always more: a row that begins again must find enough
+            if not forced:
+                size = self.may.have(0, need, size, 1)
+            piece = np.empty((size + 7) // 8, dtype=np.int64)
+            self._set(m.GARBAGE, self.get(m.GARBAGE) + left)
+            self._heap.append(piece)
+            self._heap_bytes += piece.nbytes
+            self._set(m.HEAP, piece.ctypes.data)
+            self._set(m.HEAP_END, piece.ctypes.data + piece.nbytes)
 
     def keep(self, data: bytes) -> int:
         """Where a copy of the bytes is in the heap."""
@@ -223,6 +240,10 @@ class Store:
         self._become(Store(self.shape))
 
     def _become(self, fresh: Store) -> None:
+        with self.may.lock:
+            self._take(fresh)
+
+    def _take(self, fresh: Store) -> None:
         self.hdr[:] = fresh.hdr
         self._pages, self.words, self.memory = fresh._pages, fresh.words, fresh.memory
         self._slots, self._indexed = fresh._slots, fresh._indexed
@@ -233,7 +254,10 @@ class Store:
 class Arena:
     """The stores of one instance and the log of what was before."""
 
-    def __init__(self, shapes: dict[str, Shape]) -> None:
+    def __init__(self, shapes: dict[str, Shape], budget: Budget | None = None) -> None:
+        self.budget = budget
+        self.pressed = False  # was something refused since it was last made compact?
+        self.building: Any = None  # a store that is not yet whole
         self.block = zeros(m.STORES // 8 + len(shapes))
         self.address = self.block.ctypes.data
         self._view = self.block.data
@@ -243,6 +267,25 @@ class Arena:
         self._log = zeros(0)
         self._context = zeros(m.CONTEXT_WORDS)
         self._use(np.empty(FIRST_LOG, dtype=np.int64), 0)
+        if budget is not None:
+            budget.arenas.append(self)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Bytes by state."""
+        stores = [*self.stores.values()] + ([] if self.building is None else [self.building])
+        return {store.shape.name: store.nbytes for store in stores}
+
+    @property
+    def total(self) -> int:
+        building = 0 if self.building is None else self.building.nbytes
+        return building + sum([store.nbytes for store in self.stores.values()])
+
+    @property
+    def undo(self) -> int:
+        """Bytes of the log, and of what is kept for it."""
+        parts = (self._log, *[log for log, _ in self._sealed], *self._spare)
+        return sum([log.nbytes for log in parts])
 
     def add(self, store: Any) -> None:
         self.stores[store.shape.name] = store
@@ -314,67 +357,47 @@ class Arena:
             except Leave:  # a line of a matrix needs memory to become what it was
                 what = int(self._context[m.WHAT // 8])
                 store = next(s for s in self.stores.values() if s.address == what)
-                store.grow_heap(int(self._context[m.NEED // 8]))
+                store.grow_heap(int(self._context[m.NEED // 8]), forced=True)
 
     def clear(self) -> None:
         """What was written stays: forget what was before."""
         if self._view[m.LOG_AT // 8] == self._start and not self._sealed:
+            self.tidy()
             return  # nothing was written
+        long = bool(self._sealed)
         self._spare.append(self._log)
         self._spare += [log for log, _ in reversed(self._sealed)]
         self._sealed.clear()
         self._use(self._spare.pop(), 0)
         while sum(map(len, self._spare)) > KEPT_LOG:
             self._spare.pop(0)
+        if long and self.budget is not None and self.budget.room < 0:
+            self._shorten()
+        self.tidy()
         for store in self.stores.values():
             if store.is_wasteful():
                 store.compact()
 
+    def tidy(self) -> bool:
+        """After a refusal: have back what nobody needs; whether that was worth it. For when the log is empty."""
+        if not self.pressed:
+            return False
+        self.pressed = False
+        found = [s for s in self.stores.values() if s.spare() > max(LITTLE, s.nbytes // WORTH)]
+        for store in found:
+            store.compact()
+        return self._shorten() or bool(found)
 
-Piece = list[int]
-
-
-def pieces(shape: Shape) -> tuple[Words, int]:
-    """What the words of an entry refer to, as `driver` reads it, and how many of these are in the entry itself."""
-    found: list[Piece] = []
-    if shape.axis is not None:
-        found.append([shape.offset, 0, 0, 0])
-        return np.array(found, dtype=np.int64), 1
-    level = _collect(shape.key, 8) + _collect(shape.value, shape.offset)
-    roots = len(level)
-    while level:
-        below: list[tuple[Piece, Type | None]] = []
-        end = len(found) + len(level)
-        for piece, of in level:
-            inner = [] if of is None else _collect(of, 0)
-            piece[2:] = end + len(below), end + len(below) + len(inner)
-            below += inner
-            found.append(piece)
-        level = below
-    return np.array(found, dtype=np.int64).reshape(-1, 4), roots
+    def _shorten(self) -> bool:
+        """Let the log, which is empty, be as short as in the beginning."""
+        if not self._spare and len(self._log) <= FIRST_LOG:
+            return False
+        self._spare.clear()
+        self._use(np.empty(FIRST_LOG, dtype=np.int64), 0)
+        return True
 
 
-def _collect(t: Type, offset: int) -> list[tuple[Piece, Type | None]]:
-    """The pieces of a value whose words begin there, each with what it is a list of."""
-    match t:
-        case Scalar():
-            return [([offset, 1, 0, 0], None)] if t in TEXT else []
-        case Optional(of):
-            return _collect(of, offset + 8)
-        case Tuple(items):
-            return _collect_all(items, offset)
-        case Record(_, fields):
-            return _collect_all([field for _, field in fields], offset)
-        case Dense():
-            return [([offset, 8, 0, 0], None)]
-        case List(of):
-            return [([offset, 8 * max(len(kinds(of)), 1), 0, 0], of)]
-    return []
-
-
-def _collect_all(items: Iterable[Type], offset: int) -> list[tuple[Piece, Type | None]]:
-    found = []
-    for item in items:
-        found += _collect(item, offset)
-        offset += 8 * len(kinds(item))
-    return found
+def _slots(entries: int) -> int:
+    """How many slots an index for so many entries has."""
+    slots = 1 << max(4, (2 * entries - 1).bit_length())
+    return slots if slots <= m.CHUNK else -(-entries * SLOTS // m.CHUNK) * m.CHUNK
