@@ -61,7 +61,7 @@ class Bitcode(JITCodeLibrary):
         self._finalized = True
 
 
-class Once(Bitcode):
+class Raw(Bitcode):
     """Of one kernel, which optimises it with all else."""
 
     optimised = False
@@ -95,8 +95,8 @@ class _Kept(Plain):
         return super().define_pipelines()
 
 
-class _Once(_Kept):
-    library = Once
+class _Single(_Kept):
+    library = Raw
 
 
 class Linked(CPUDispatcher):
@@ -108,7 +108,7 @@ class Linked(CPUDispatcher):
 
 def linked(function: Callable[..., Any], *, forceinline: bool = False) -> Linked:
     """A function of one kernel."""
-    return Linked(function, targetoptions=OPTIONS | ALONE | {"forceinline": forceinline}, pipeline_class=_Once)
+    return Linked(function, targetoptions=OPTIONS | ALONE | {"forceinline": forceinline}, pipeline_class=_Single)
 
 
 def shared(function: Callable[..., Any]) -> Linked:
