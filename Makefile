@@ -37,9 +37,17 @@ types: $(VENV)/.stamp-dev ## types: mypy strict
 imports: $(VENV)/.stamp-dev ## layers: what may import what
 	$(BIN)/lint-imports
 
+# Spark's tests, one process that waits much, run beside the others; what they print comes at the end.
 tests: $(VENV)/.stamp-dev jvm ## tests, and the examples of docstrings, README and docs
-	$(BIN)/pytest -n auto -q --ignore=tests/spark
-	$(BIN)/pytest -q tests/spark
+	@log=$$(mktemp); beside=; failed=0; \
+	trap 'if [ -n "$$beside" ]; then kill "$$beside"; fi; rm -f "$$log"' EXIT; trap 'exit 130' INT TERM; \
+	echo "$(BIN)/pytest -q tests/spark &"; \
+	$(BIN)/pytest -q tests/spark > "$$log" 2>&1 & beside=$$!; \
+	echo "$(BIN)/pytest -n auto -q --ignore=tests/spark"; \
+	$(BIN)/pytest -n auto -q --ignore=tests/spark || failed=$$?; \
+	echo "$(BIN)/pytest -q tests/spark"; \
+	wait "$$beside" || failed=$$?; beside=; \
+	cat "$$log"; exit "$$failed"
 
 jvm: $(VENV)/.stamp-dev ## find the Java that Spark's tests run on; where there is none, install one
 	@$(BIN)/python -m tests.jvm --install

@@ -3,8 +3,8 @@
 
 A process has at most one SparkContext. All tests of a process share it; who asks for another kind ends the first one
 and its JVM. That costs seconds, so a file of tests asks for one kind only, and files of one kind run one after the
-other. `make tests` runs this folder without xdist: Spark has threads of its own. Under `pytest -n N` it works too, with
-a JVM in every worker that gets such a test.
+other. `make tests` runs this folder in a process beside the other tests, without xdist: Spark has threads of its own.
+Under `pytest -n N` it works too, with a JVM in every worker that gets such a test.
 """
 
 from __future__ import annotations

@@ -25,11 +25,13 @@ import llvmlite
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, NullCache, _CacheLocator
 
+from anabranch.kernels.native.linked import Plain, packed, unpacked
+
 log = logging.getLogger(__name__)
 
 CHECKSUM = 32  # bytes
 PRIMITIVES = (
-    *"words libm numbers text hashing lines lists dicts sorting strings tables memory driver".split(),
+    *"linked words libm numbers text hashing lines lists dicts sorting strings tables memory driver".split(),
     *"dense moments products merging gathering".split(),
 )
 
@@ -104,6 +106,16 @@ class _Impl(CompileResultCacheImpl):
     _locator_classes = (_Locator,)
 
 
+class _Part(_Impl):
+    """Of functions that kernels link."""
+
+    def reduce(self, result: Any) -> Any:
+        return packed(result)
+
+    def rebuild(self, context: Any, payload: Any) -> Any:
+        return unpacked(context, *payload)
+
+
 class Damaged(Exception):
     """A file is not as it was written."""
 
@@ -160,6 +172,10 @@ class _Cache(FunctionCache):
             log.warning("%s is not kept on disk: %s", self._name, error)
 
 
+class _PartCache(_Cache):
+    _impl_class = _Part
+
+
 class Lazy:
     """The cache of a primitive, which is made when something is compiled and not when it is imported."""
 
@@ -170,7 +186,7 @@ class Lazy:
     def _made(self) -> Any:
         if self._cache is None:
             self._function.__globals__["__kernel__"] = fingerprint("primitives")
-            self._cache = NullCache() if folder() is None else _Cache(self._function)
+            self._cache = NullCache() if folder() is None else _PartCache(self._function)
         return self._cache
 
     def load_overload(self, signature: Any, context: Any) -> Any:
@@ -191,7 +207,7 @@ class Lazy:
 def compiled(function: Callable[..., Any], signature: tuple[Any, ...], key: str) -> tuple[Any, bool]:
     """The function as machine code for this signature, and whether it was on disk."""
     function.__globals__["__kernel__"] = key
-    dispatcher = numba.njit(function, nogil=True, error_model="numpy")
+    dispatcher = numba.njit(function, nogil=True, error_model="numpy", no_cfunc_wrapper=True, pipeline_class=Plain)
     if folder() is not None:
         dispatcher._cache = _Cache(function)
     dispatcher.compile(signature)

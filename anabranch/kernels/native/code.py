@@ -141,7 +141,7 @@ class NativeCode:
         return self._kernels.get(entry)
 
     def prepare(self, entry: str) -> Kernel:
-        """Machine code; takes about a second where it is not on disk."""
+        """Machine code; takes about half a second of a core where it is not on disk."""
         from anabranch.kernels.native.cache import build
         from anabranch.kernels.native.driver import rebuild_index, split_chunks, undo
 

@@ -23,12 +23,11 @@ from anabranch.lang.types import NONE, Type, thaw
 
 SEARCH = "index, mask, chunks, low, numbers, secret"  # what a search needs to know of an index
 HEAD = """\
-from numba import njit
-
 from anabranch.kernels.native.dense import *
 from anabranch.kernels.native.dicts import *
 from anabranch.kernels.native.hashing import *
 from anabranch.kernels.native.lines import *
+from anabranch.kernels.native.linked import linked
 from anabranch.kernels.native.lists import *
 from anabranch.kernels.native.moments import *
 from anabranch.kernels.native.numbers import *
@@ -43,7 +42,7 @@ def compiled(function):
     # Kernels that several processes have compiled meet in one: a symbol of two would be that of the first for both.
     function.__qualname__ = f"{function.__code__.co_filename.strip('<>').replace('-', '_')}.{function.__name__}"
     inside = function.__name__ in ("row", "far", "near", "close")
-    return njit(function, nogil=True, error_model="numpy", forceinline=inside)
+    return linked(function, forceinline=inside)
 """
 
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numba
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 from anabranch.kernels.native.cache import Lazy
+from anabranch.kernels.native.linked import shared
 
 I8, I32, I64, F64 = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.DoubleType()
 
@@ -29,7 +29,7 @@ class Leave(Exception):
 
 def inlined(function: Callable[..., Any]) -> Any:
     """A primitive: part of each kernel that calls it, where LLVM inlines it as it sees fit."""
-    dispatcher = numba.njit(function, nogil=True, error_model="numpy")
+    dispatcher = shared(function)
     dispatcher._cache = Lazy(function)
     return dispatcher
 
