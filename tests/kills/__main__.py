@@ -16,7 +16,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--kind", choices=KINDS, required=True)
     parser.add_argument("--kills", type=int, default=3)
-    parser.add_argument("--filled", type=int, default=100, help="how many notes of 400 bytes there are from the beginning")
+    parser.add_argument("--filled", type=int, default=100, help="notes of 400 bytes that are there first")
     parser.add_argument("--damages", type=int, default=4, help="files to damage in the end, each in a copy")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="kills-") as folder:

@@ -89,7 +89,7 @@ class Client:
         return request_of(self._seed, self.number, number, self._filled)
 
     def _is_frame(self, number: int) -> bool:
-        return self._frames and number % FRAME_EVERY == 0
+        return self._frames and self.number == 0 and number % FRAME_EVERY == 0
 
     def _plain(self, number: int) -> list[Any]:
         """The request on the twin."""
@@ -142,10 +142,7 @@ class Client:
         number = self.last + 1
         self.pending = number
         self._journal.write(BEGUN, number)
-        if self._is_frame(number):
-            answer = self._feed(app, number, frame)
-        else:
-            answer = self._ask(app, number)
+        answer = self._feed(app, number, frame) if self._is_frame(number) else self._ask(app, number)
         self._journal.write(ANSWERED, number, answer)
         self.pending = 0
         self.answered += 1
@@ -165,7 +162,7 @@ class Client:
         return list(getattr(app, entry).many(rows, id=name))
 
     def _feed(self, app: Any, number: int, frame: Frame) -> list[Any]:
-        """Spark's rows; where a worker is lost that had results, they are lost, and we are told that all else is done."""
+        """As a DataFrame. With a worker that is lost its results may be: then we are told that all else is done."""
         _, rows, _ = self.request(number)
         try:
             found = [row["result"] for row in app.pay.many(frame(rows)).collect()]

@@ -86,9 +86,10 @@ def damage_one(plan: Plan, copy: Path, chance: Random) -> Damage:
 
 
 def choose(location: Path, chance: Random) -> Path:
-    """First what sort of file, as there are many of some."""
-    sorts = [sorted(f for f in folder.rglob("*") if f.is_file() and f.stat().st_size) for folder in folders(location)]
-    return chance.choice(chance.choice([files for files in sorts if files]))
+    """First what sort of file, as there are many of some; then one of the last, or any: old ones may not be needed."""
+    sorts = [[f for f in folder.rglob("*") if f.is_file() and f.stat().st_size] for folder in folders(location)]
+    files = sorted(chance.choice([files for files in sorts if files]), key=lambda f: (f.stat().st_mtime_ns, f.name))
+    return chance.choice(files[-3:] if chance.random() < 0.5 else files)
 
 
 def folders(location: Path) -> list[Path]:
@@ -117,5 +118,3 @@ def is_whole(app: Any, plan: Plan) -> bool:
     compare(app, expected(then, plan.seed, filled, batches_in(app, 0, written)))
     missing = [client for client, number in zip(clients, reached, strict=True) if number < client.reached]
     return not missing and filled == plan.filled and app.state.counts[BATCHES] >= done
-
-

@@ -26,6 +26,7 @@ from tests.kills.requests import filling, stream_batch
 from tests.kills.store import Store
 
 PACE = 0.4  # seconds between two batches of the stream
+AHEAD = 3  # batches that wait
 EQUAL, WRONG, ENDED, FAILED = 0, 3, 4, 5  # how this process ends
 
 
@@ -64,7 +65,8 @@ class Stream:
 
     def run(self, query: Any, over: threading.Event) -> None:
         while not over.wait(PACE):
-            self.write()
+            if self.written - self.done < AHEAD:
+                self.write()
             if query.exception() is not None:
                 raise query.exception()
         query.processAllAvailable()
@@ -125,7 +127,7 @@ def fill(app: Any, plan: Plan) -> None:
 
 
 def frame_of(session: Any) -> Any:
-    return lambda rows: session.createDataFrame(rows, "client long, number long, k long, n long")
+    return lambda rows: session.createDataFrame(rows, "client long, number long, k long, n long").coalesce(2)
 
 
 def run(plan: Plan, session: Any) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
@@ -43,10 +45,11 @@ def has_come(moment: str, before: dict[str, int], now: dict[str, int]) -> bool:
 
 
 def listing(location: Path) -> dict[str, int]:
+    """All files with their sizes, as far as they are still there."""
     found = {}
-    for path in location.glob("*/**/*"):
-        try:
-            found[path.relative_to(location).as_posix()] = path.stat().st_size
-        except FileNotFoundError:
-            continue
+    for folder, _, files in os.walk(location):
+        for file in files:
+            path = Path(folder, file)
+            with suppress(FileNotFoundError):
+                found[path.relative_to(location).as_posix()] = path.stat().st_size
     return found

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 CLIENTS = 3
 KEYS = 40  # of each client
-FRAME_EVERY = 9  # of requests on Spark: one as a DataFrame
+FRAME_EVERY = 15  # of requests of the first client on Spark: one as a DataFrame
 BATCHES = -1  # the item of the stream that counts its batches
 FILLED = "fill "  # begins the keys of the first notes
 FILL = 400  # characters of each of them

@@ -104,7 +104,7 @@ class Driver:
         if self.lives:
             self._process.send_signal(signal.SIGUSR1)
             time.sleep(0.5)
-        return "\n" + self.printed.read_text(errors="replace")[-6000:]
+        return "\n" + self.printed.read_text(errors="replace")[-20_000:]
 
     def ends(self) -> None:
         """Let it end in peace."""

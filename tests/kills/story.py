@@ -220,4 +220,3 @@ class Story:
 
     def _step(self, what: str) -> None:
         self.told.steps.append(what)
-

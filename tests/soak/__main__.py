@@ -1,7 +1,7 @@
 """Long runs, each with a command of its own; together they write the report docs/soak.md.
 
     python -m tests.soak [--programs 20000] [--compiled 1000] [--seeds 20000] [--processes 300]
-                         [--spark 100] [--minutes 10]
+                         [--spark 100] [--kills 100] [--minutes 10]
                          [--report docs/soak.md] [--json]
 
 Zero leaves a part out. A failing program or seed is printed with the command that shows it.
@@ -21,6 +21,7 @@ import anabranch as ab
 from tests.soak.apart import soak_processes, soak_spark
 from tests.soak.compiled import soak_compiled
 from tests.soak.engine import soak_engine
+from tests.soak.kills import soak_kills
 from tests.soak.programs import soak_programs
 from tests.soak.seeds import soak_seeds
 
@@ -33,6 +34,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10.0, help="callers on worker threads")
     parser.add_argument("--processes", type=int, default=300, help="random programs on worker processes")
     parser.add_argument("--spark", type=int, default=100, help="random programs as Spark tasks")
+    parser.add_argument("--kills", type=int, default=100, help="processes that are killed under load")
     parser.add_argument("--first", type=int, default=1_000_000, help="the first seed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--report", type=Path)
@@ -49,11 +51,13 @@ def main() -> int:
         parts.append(soak_processes(options.first, options.processes))
     if options.spark:
         parts.append(soak_spark(options.first, options.spark))
+    if options.kills:
+        parts.append(soak_kills(options.first, options.kills))
     if options.minutes:
         parts.append(soak_engine(options.minutes * 60))
     version = f"Python {platform.python_version()}, {os.cpu_count()} cores, anabranch {ab.__version__}"
     asked = f"--first {options.first} --programs {options.programs} --compiled {options.compiled}"
-    asked += f" --seeds {options.seeds} --processes {options.processes} --spark {options.spark}"
+    asked += f" --seeds {options.seeds} --processes {options.processes} --spark {options.spark} --kills {options.kills}"
     head = f"# The last soak\n\n`python -m tests.soak {asked} --minutes {options.minutes:g}` ({version}).\n"
     text = "\n".join([head, *(part.text() for part in parts)])
     if options.report is not None:
