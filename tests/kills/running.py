@@ -18,6 +18,7 @@ from tests.kills.processes import MARK
 
 ROOT = Path(__file__).resolve().parents[2]
 ENDED = "ended"
+SOON = 30.0  # seconds in which all is heard that it has said
 LAST = ("wrong", ENDED, "failed", "end of its output")
 
 
@@ -94,6 +95,9 @@ class Driver:
 
     def failure(self, otherwise: str) -> Failed:
         """Why it does not go on."""
+        if not self.lives:
+            with self._heard:
+                self._heard.wait_for(lambda: LAST[-1] in self._said, SOON)
         if ENDED in self._said:
             return Ended(self._said[ENDED])
         last = next((f"{what}: {self._said[what]}" for what in LAST if what in self._said), otherwise)

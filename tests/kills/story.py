@@ -198,7 +198,7 @@ class Story:
         batches = len(list(self.plan.files.glob("*.json"))) if self.plan.on_spark else 0
         wanted = expected(clients, self.plan.seed, self.plan.filled, batches)
         self.told.counts["answers compared"] += sum(client.answered for client in clients)
-        if self._damages and self._kind.goes_on:
+        if self._damages and not self.told.counts["files damaged"]:
             self._damage()
         workers = self._chance.randrange(1, 4)
         with ab.run(Store(), workers=workers, tier="python", checkpoint=self.plan.location) as app:
