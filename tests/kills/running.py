@@ -99,7 +99,9 @@ class Driver:
             with self._heard:
                 self._heard.wait_for(lambda: LAST[-1] in self._said, SOON)
         if ENDED in self._said:
-            return Ended(self._said[ENDED])
+            ended = Ended(self._said[ENDED])
+            ended.add_note(self.story())
+            return ended
         last = next((f"{what}: {self._said[what]}" for what in LAST if what in self._said), otherwise)
         return Failed(last + self.story())
 
