@@ -24,12 +24,10 @@ def wait_for(moment: str, location: Path, chance: Random, alive: Callable[[], bo
     before = listing(location)
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end and alive():
-        if has_come(moment, before, now := listing(location)):
+        if has_come(moment, before, listing(location)):
             if moment == SNAPSHOT:
                 time.sleep(chance.uniform(0.0, 0.05))
             return moment
-        if moment == SNAPSHOT:
-            before = {name: size for name, size in before.items() if name in now}
         time.sleep(PULSE)
     return DELAY
 

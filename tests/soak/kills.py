@@ -18,7 +18,7 @@ snapshot is written, old files are removed, the first contents are loaded or sta
 at the end, every state and every answer equals the plain run of what was answered; what was in flight is there or not,
 and repeated with its id it is there once. Then files are damaged, each in a copy of the location: cut off, or a bit is
 another. Each kind of story has the number of its kills; any of them is told again by
-`python -m tests.kills --kind KIND --seed SEED --kills 4 --filled FILLED`."""
+`python -m tests.kills --kind KIND --seed SEED --kills 4 --filled FILLED` with 60 or 60000 for FILLED."""
 KINDS = """threads worker driver tree spark-worker executor any threads worker spark-driver tree cluster-driver
 driver spark-tree worker cluster-tree""".split()
 KILLS = 4  # in a story
@@ -30,6 +30,7 @@ TOLD = 5  # refusals that are shown
 def soak_kills(first: int, kills: int) -> Part:
     part, start, counts = Part("Kills", WHAT), time.monotonic(), Counter[str]()
     refused: list[str] = []
+    seeds: dict[str, list[int]] = {}
     for seed, kind in zip(range(first, first + kills), cycle(KINDS)):
         if counts["kills"] >= kills:
             break
@@ -44,8 +45,10 @@ def soak_kills(first: int, kills: int) -> Part:
                 part.failures.append(told.splitlines()[0])
         counts.update(story.told.counts)
         counts[f"kills of kind {kind}"] += story.told.counts["kills"]
+        seeds.setdefault(kind, []).append(seed)
         refused += story.told.refused
-    part.what += f" The first seed was {first}." + _shown(refused)
+    told = "; ".join(f"{kind}: {', '.join(map(str, used))}" for kind, used in seeds.items())
+    part.what += f"\n\nThe seeds were {told}.{_shown(refused)}"
     part.counts = {name: counts[name] for name in sorted(counts)}
     part.counts["minutes"] = round((time.monotonic() - start) / 60, 1)
     return part
