@@ -33,13 +33,11 @@ def wait_for(moment: str, location: Path, chance: Random, alive: Callable[[], bo
 
 
 def has_come(moment: str, before: dict[str, int], now: dict[str, int]) -> bool:
-    match moment:
-        case "log written":
-            return any(name.startswith("log/") and size > before.get(name, 0) for name, size in now.items())
-        case "snapshot written":
-            return any(name.startswith("snapshots/") and name not in before for name in now)
-        case _:
-            return any(name not in now for name in before if not name.startswith(".partial"))
+    if moment == LOG:
+        return any(name.startswith("log/") and size > before.get(name, 0) for name, size in now.items())
+    if moment == SNAPSHOT:
+        return any(name.startswith("snapshots/") and name not in before for name in now)
+    return any(name not in now for name in before if not name.startswith(".partial"))
 
 
 def listing(location: Path) -> dict[str, int]:
