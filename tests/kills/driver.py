@@ -85,10 +85,8 @@ def session_of(plan: Plan) -> Iterator[Any]:
     host = Host(plan.home / "spark")
     session = host.give(ON_CLUSTER if plan.hosts == CLUSTER else RETRYING)
     say("spark", session.sparkContext.applicationId)
-    try:
-        yield session
-    finally:
-        host.stop()
+    yield session
+    host.stop()  # where something has failed, the JVM ends with this process
 
 
 def start(plan: Plan, session: Any) -> Any:
@@ -183,6 +181,9 @@ def main() -> int:
         return ENDED
     except BaseException as error:
         traceback.print_exc()
+        if type(error).__module__.startswith("py4j") or isinstance(error, ConnectionError):
+            say("ended", f"the JVM is gone: {type(error).__name__}: {error}")
+            return ENDED
         say("failed", f"{type(error).__name__}: {error}")
         return FAILED
     say("equal")
