@@ -56,7 +56,7 @@ format: $(VENV)/.stamp-dev ## rewrite the sources in the project's style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-soak: $(VENV)/.stamp-dev jvm ## many more random programs, simulated stories, minutes of load; writes docs/soak.md
+soak: $(VENV)/.stamp-dev jvm ## many more random programs, simulated stories, minutes of load, kills; writes docs/soak.md
 	$(BIN)/python -m tests.soak $(SOAK) --report docs/soak.md
 	ANABRANCH_TESTS=all $(BIN)/pytest -n auto -q --ignore=tests/spark --hypothesis-profile=soak
 	ANABRANCH_TESTS=all $(BIN)/pytest -q tests/spark

@@ -339,15 +339,16 @@ class Resident:
         self._host.mail.put(Loaded(given.version))
 
     def _restore(self, given: FromDisk) -> None:
-        """On the machine's thread: the same from the checkpoint location."""
-        waiting = self._host.worker.waiting
-        if waiting is None or waiting.committed != given.version:
+        """On the machine's thread: the same from the checkpoint location. The second time it is there already."""
+        worker = self._host.worker
+        if worker.waiting is None or worker.waiting.committed != given.version:
             return
         assert self._saver is not None
-        self._saver.restore(given.version, given.stands_on, self._kernels)
-        self._memory.recount("after they were restored")
-        for entry in given.entries:
-            self._kernels.install(entry, self._kernels.prepare(entry))
+        if not self._memory.holds(worker.instances, given.version):
+            self._saver.restore(given.version, given.stands_on, self._kernels)
+            self._memory.recount("after they were restored")
+            for entry in given.entries:
+                self._kernels.install(entry, self._kernels.prepare(entry))
         self._host.mail.put(Loaded(given.version))
 
     def _copy(self, order: Copy) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -17,7 +18,7 @@ from anabranch.state.checkpoint.history import candidates, history
 from anabranch.state.checkpoint.location import Location, Where, open_location
 from anabranch.state.checkpoint.manifests import Manifest, manifests, order_of, read_manifest
 from anabranch.state.checkpoint.reading import pieces
-from anabranch.state.checkpoint.recovery import Found, find, find_whole, verify
+from anabranch.state.checkpoint.recovery import Found, find_last_good, find_whole, verify
 from anabranch.state.checkpoint.snapshots import Chunk
 
 FOLDERS = ("generations", "manifests", "snapshots", "log")
@@ -143,7 +144,7 @@ def look(place: Location, *, verifying: bool = True, watch: Watch = lambda done,
     seen.log_files, seen.log_bytes = len(logs), sum(logs.values())
     found = _restorable(place, seen)
     if seen.damage and found is None:
-        found = _last_good(place, seen)
+        found = find_last_good(place, partial(_not_among, seen.damage))
     if found is not None:
         snapshot = found.snapshot
         seen.program, seen.manifest, seen.notes = snapshot.program, snapshot.name, found.notes
@@ -156,10 +157,8 @@ def look(place: Location, *, verifying: bool = True, watch: Watch = lambda done,
 def _restorable(place: Location, seen: Inspection) -> Found | None:
     """What `ab.run` would restore, if it can."""
     try:
-        found = find_whole(place, None, lambda _, chunk: _not_among(seen.damage, chunk))
-        if found is None:
-            return None
-        seen.version = _try(found, seen.damage, read=seen.verified).version
+        found = find_whole(place, None, partial(_not_among, seen.damage), logs=seen.verified)
+        seen.version = None if found is None else found.version
         return found
     except Damaged as error:
         seen.version = None
@@ -167,42 +166,9 @@ def _restorable(place: Location, seen: Inspection) -> Found | None:
         return None
 
 
-def _not_among(damaged: Collection[str], chunk: Chunk) -> None:
+def _not_among(damaged: Collection[str], _: Location, chunk: Chunk) -> None:
     if chunk.file in damaged:
         raise Damaged(chunk.file, 0, None, "it is damaged")
-
-
-def _try(found: Found, damaged: Collection[str], *, read: bool) -> Found:
-    """The same, if all that it needs is there; else `Damaged`."""
-    for chunk in found.snapshot.chunks:
-        if chunk.file in damaged:
-            raise Damaged(chunk.file, 0, None, str(found.name))
-    for _ in found.frames() if read else ():
-        pass
-    return found
-
-
-def _last_good(place: Location, seen: Inspection) -> Found | None:
-    """The newest version that can be restored when asked for. Each attempt is at an older one."""
-    kept = {v for s in seen.snapshots if s.counts for v in (s.version, s.version - 1) if v >= 0}
-    below: int | None = None
-    while True:
-        told: int | None = None
-        try:
-            found = find(place, below)
-            if found is None:
-                return None
-            return _try(found, seen.damage, read=True)
-        except Damaged as error:
-            told = error.last_good and error.last_good[0]
-        except ValueError:  # there is no snapshot as old as that
-            return None
-        older = [v for v in kept if below is None or v < below]
-        if told is not None and (below is None or told < below):
-            older.append(told)
-        if not older:
-            return None
-        below = max(older)
 
 
 def _not_removed(place: Location, bad: dict[str, str]) -> dict[str, str]:

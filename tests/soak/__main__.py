@@ -1,7 +1,7 @@
 """Long runs, each with a command of its own; together they write the report docs/soak.md.
 
     python -m tests.soak [--programs 20000] [--compiled 1000] [--seeds 20000] [--processes 300]
-                         [--spark 100] [--minutes 10]
+                         [--spark 100] [--kills 100] [--minutes 10]
                          [--notes FILE] [--report docs/soak.md] [--json]
 
 Zero leaves a part out. With `--notes` a soak can be stopped, and goes on when the same is asked again. A failing
@@ -22,6 +22,7 @@ import anabranch as ab
 from tests.soak.apart import soak_processes, soak_spark
 from tests.soak.compiled import soak_compiled
 from tests.soak.engine import soak_engine
+from tests.soak.kills import soak_kills
 from tests.soak.part import Notes
 from tests.soak.programs import soak_programs
 from tests.soak.seeds import soak_seeds
@@ -35,6 +36,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10.0, help="callers on worker threads")
     parser.add_argument("--processes", type=int, default=300, help="random programs on worker processes")
     parser.add_argument("--spark", type=int, default=100, help="random programs as Spark tasks")
+    parser.add_argument("--kills", type=int, default=100, help="processes that are killed under load")
     parser.add_argument("--first", type=int, default=1_000_000, help="the first seed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--notes", type=Path, help="note what is finished there, and do not run it again")
@@ -51,6 +53,7 @@ def main() -> int:
     whole = {
         "processes": lambda: soak_processes(first, options.processes),
         "spark": lambda: soak_spark(first, options.spark),
+        "kills": lambda: soak_kills(first, options.kills),
         "minutes": lambda: soak_engine(options.minutes * 60),
     }
     for name, run in whole.items():

@@ -21,15 +21,16 @@ from anabranch.lang.errors import ProgramError
 from anabranch.lang.marks import is_builtin
 from anabranch.runtime.messages import NOTHING_YET, Version
 from anabranch.runtime.routing import Routing, spread_evenly
+from anabranch.state.checkpoint.errors import Damaged
 from anabranch.state.checkpoint.generations import Base, Generation, claim
 from anabranch.state.checkpoint.location import Location, open_location
-from anabranch.state.checkpoint.reading import pieces
-from anabranch.state.checkpoint.recovery import Found, find, find_whole
+from anabranch.state.checkpoint.reading import Piece, pieces
+from anabranch.state.checkpoint.recovery import Found, find, find_last_good, find_whole
 from anabranch.state.checkpoint.snapshots import Chunk, check_chunk
 
 log = logging.getLogger(__name__)
 
-LARGE = 50_000  # rows of a state from which on it is restored into flat memory at once
+TRIES = 5  # to read a location that is in use
 
 
 @dataclass
@@ -62,7 +63,7 @@ class Opened:
 
 def open_checkpoint(saving: Saving, graph: Graph, workers: int) -> Opened:
     location = open_location(saving.where, saving.fence)
-    checked: set[str] = set()
+    checked = _Checked()
     found = _find(location, saving.to_version, checked)  # before the claim: what cannot be restored disturbs nobody
     if found is not None:
         _compare(graph, found, location)
@@ -96,13 +97,30 @@ def _claimed(location: Location, graph: Graph) -> Generation:
     return Generation(location, claim(location, info))
 
 
-def _find(location: Location, to_version: int | None, checked: set[str]) -> Found | None:
-    def check(_: Location, chunk: Chunk) -> None:
-        if chunk.file not in checked:
-            check_chunk(location, chunk)
-            checked.add(chunk.file)
+@dataclass
+class _Checked:
+    """What was read, and was whole."""
 
-    found = find_whole(location, to_version, check)
+    chunks: set[str] = field(default_factory=set)
+    logs: dict[Piece, int] | None = None  # all that there were, with their sizes
+
+    def check(self, location: Location, chunk: Chunk) -> None:
+        if chunk.file not in self.chunks:
+            check_chunk(location, chunk)
+            self.chunks.add(chunk.file)
+
+
+def _find(location: Location, to_version: int | None, checked: _Checked) -> Found | None:
+    for left in reversed(range(TRIES)):
+        there = pieces(location)
+        try:
+            found = find_whole(location, to_version, checked.check, logs=there != checked.logs)
+            checked.logs = there
+            break
+        except Damaged as error:
+            if left and pieces(location).keys() != there.keys():
+                continue  # a run goes on there, and has removed what it needs no more
+            raise _with_way_on(location, error, checked) from error
     if found is not None and to_version is not None and found.version < to_version:
         last = find(location)
         if last is not None and last.version < to_version:
@@ -111,6 +129,15 @@ def _find(location: Location, to_version: int | None, checked: set[str]) -> Foun
                 "`anabranch inspect` lists them"
             )
     return found
+
+
+def _with_way_on(location: Location, error: Damaged, checked: _Checked) -> Damaged:
+    """The same damage, with the version that can be restored all the same."""
+    good = find_last_good(location, checked.check)
+    told = Damaged(error.file, error.offset, None if good is None else (good.version, good.attempt), error.why)
+    for note in getattr(error, "__notes__", ()):
+        told.add_note(note)
+    return told
 
 
 def _now() -> str:

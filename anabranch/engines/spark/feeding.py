@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from anabranch.drivers import pieces
-from anabranch.drivers.flight import Client, Security, Stream
+from anabranch.drivers.flight import Broken, Client, Security, Stream
 from anabranch.drivers.shipping import unpack_program
 from anabranch.drivers.values import Values
 from anabranch.drivers.wire import Wire
@@ -29,6 +29,7 @@ from anabranch.lang.spec import describe
 from anabranch.runtime.routing import Routing
 
 STAGED = "partition int, attempt long, rows long, problem binary"
+LOST = -1  # rows, where a worker was gone
 Batches = Iterator[pa.RecordBatch]
 
 
@@ -55,28 +56,43 @@ def client(address: str, security: Security) -> Client:
     return Client(address, security)
 
 
-def feed(target: Target, query: str, batch: int) -> Callable[[Batches], Batches]:
-    """What a feeding task does with its batches."""
+def feed(target: Target, query: str, batch: int, recovers: bool) -> Callable[[Batches], Batches]:
+    """What a feeding task does with its batches.
+
+    Where another worker takes the place of one that is gone, it says that one is: what Spark would try again is to
+    reach the one that is gone.
+    """
 
     def bring(batches: Batches) -> Batches:
         context = TaskContext.get()
         assert context is not None
         partition, attempt = context.partitionId(), context.taskAttemptId()
-        feeder = Feeder(target, (query, batch, partition, attempt))
         try:
-            for data in batches:
-                feeder.take(data)
-            feeder.end()
-        except BaseException:
-            feeder.close()
-            raise
-        told = [[partition], [attempt], [feeder.rows], [feeder.problem]]
+            rows, problem = _brought(target, (query, batch, partition, attempt), batches)
+        except Broken:
+            if not recovers:
+                raise
+            rows, problem = LOST, None
+        told = [[partition], [attempt], [rows], [problem]]
         yield pa.RecordBatch.from_arrays(
             [pa.array(x, type=t) for x, t in zip(told, (pa.int32(), pa.int64(), pa.int64(), pa.binary()), strict=True)],
             ["partition", "attempt", "rows", "problem"],
         )
 
     return bring
+
+
+def _brought(target: Target, name: tuple[str, int, int, int], batches: Batches) -> tuple[int, bytes | None]:
+    """Bring all of them; how many rows there were, and what is wrong with one."""
+    feeder = Feeder(target, name)
+    try:
+        for data in batches:
+            feeder.take(data)
+        feeder.end()
+    except BaseException:
+        feeder.close()
+        raise
+    return feeder.rows, feeder.problem
 
 
 class Feeder:
@@ -161,7 +177,7 @@ class Feeder:
             stream.end()
         for stream in self._streams:
             if stream.receive() is None:
-                raise ConnectionError("a worker has not taken what was brought to it")
+                raise Broken("a worker has not taken what was brought to it")
             stream.receive()
 
     def close(self) -> None:

@@ -21,7 +21,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from anabranch.drivers.durable.marks import STREAM, Mark, Marks
-from anabranch.engines.spark.feeding import STAGED, Target, feed, fetch, unpack_problem
+from anabranch.engines.spark.feeding import LOST, STAGED, Target, feed, fetch, unpack_problem
 from anabranch.lang.arrow import arrow_field
 from anabranch.lang.columns import read_batch, result_fields, result_table
 from anabranch.lang.entry import add_note
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TRIES = 5  # to feed a batch while workers are lost and come back
-PAUSE = 0.5  # seconds between two of them
+PAUSE = 0.5  # seconds between two of them, doubled from one to the next
 GRACE = 5.0  # seconds in which it is known that a worker is lost
 Sink = Callable[[DataFrame, int], None]
 Results = Callable[[SparkSession], "DataFrame | None"]
@@ -135,15 +135,15 @@ class Frames:
 
     def _apply(self, spec: EntrySpec, frame: DataFrame, mark: Mark | None) -> tuple[str, Results]:
         """Try until no worker is lost on the way."""
-        for left in reversed(range(TRIES)):
+        for tried in range(TRIES):
             try:
                 return self._try(spec, frame, mark)
             except Exception as error:
                 lost = isinstance(error, RowsLost) or "anabranch.drivers.flight." in str(error)
-                if not (lost and self._recovers and left):
+                if not (lost and self._recovers and tried < TRIES - 1):
                     raise
                 log.warning("a worker was lost while %s was fed: its rows are brought again", spec.name)
-                sleep(PAUSE)
+                sleep(PAUSE * 2**tried)
         raise AssertionError("no try was the last")
 
     def _try(self, spec: EntrySpec, frame: DataFrame, mark: Mark | None) -> tuple[str, Results]:
@@ -156,7 +156,9 @@ class Frames:
         target, name = self._target(spec.name), uuid.uuid4().hex
         try:
             with quiet():
-                staged = frame.mapInArrow(feed(target, name, 0), STAGED).collect()
+                staged = frame.mapInArrow(feed(target, name, 0, self._recovers), STAGED).collect()
+            if any(row["rows"] == LOST for row in staged):
+                raise RowsLost("a worker was gone when rows were brought to it")
             parts = sorted((row["partition"], row["attempt"], row["rows"]) for row in staged)
             problems = {row["partition"]: bytes(row["problem"]) for row in staged if row["problem"] is not None}
             if problems:

@@ -6,6 +6,7 @@ time, and its healthy workers with it.
 
 from __future__ import annotations
 
+import logging
 import socket
 import threading
 import uuid
@@ -20,6 +21,8 @@ from anabranch.drivers.callers import StateLost
 from anabranch.drivers.flight import Security
 from anabranch.drivers.resident import Resident, versions
 from anabranch.engines.spark.session import JOB, UnfitSession, address_of_driver, is_local, master_of
+
+log = logging.getLogger(__name__)
 
 POOL = "anabranch"
 BACK_OFF = 0.5  # seconds, doubled from try to try
@@ -55,9 +58,9 @@ class SparkTasks:
         """The thread of a job: it blocks as long as the task stays. One that ends is submitted again where it may."""
         context, wait = self._context, BACK_OFF
         while True:
-            context.setJobGroup(f"{self._group}-{number}", f"anabranch worker {number}", interruptOnCancel=True)
-            context.setLocalProperty("spark.scheduler.pool", POOL)
             try:
+                context.setJobGroup(f"{self._group}-{number}", f"anabranch worker {number}", interruptOnCancel=True)
+                context.setLocalProperty("spark.scheduler.pool", POOL)
                 context.parallelize([number], 1).mapPartitions(task).count()
                 why = "its Spark job ended"
             except Exception as error:
@@ -68,7 +71,10 @@ class SparkTasks:
             wait *= 2
 
     def kill(self, worker: int) -> None:
-        self._context.cancelJobGroup(f"{self._group}-{worker}")
+        try:
+            self._context.cancelJobGroup(f"{self._group}-{worker}")
+        except Exception as error:  # the JVM is gone, and all jobs with it: whoever waits for them is told
+            log.warning("the job of worker %s could not be cancelled: %s", worker, _brief(error))
 
     def end(self, patience: float) -> None:
         self._ending = True

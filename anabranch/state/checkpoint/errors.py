@@ -13,7 +13,10 @@ class Damaged(Exception):
             if last_good is None
             else f"The last good version is {last_good[0]} (attempt {last_good[1]})"
         )
-        way = "restore the file from a copy" + ("" if last_good is None else f", or go on from version {last_good[0]}")
+        way = "restore the file from a copy"
+        if last_good is not None:
+            n = last_good[0]
+            way += f", or go on from version {n}: ab.run(..., to_version={n}) gives up what came after it"
         super().__init__(
             f"{file} is damaged at byte {offset}: {why}. {good}. "
             f"Files of a checkpoint are never changed once written: a disk, a copy or a person did. To go on, {way}"

@@ -13,9 +13,11 @@ from anabranch.state.checkpoint.errors import Damaged
 from anabranch.state.checkpoint.found import COORDINATOR, Commit, Found, Span
 from anabranch.state.checkpoint.history import History, Link, candidates, chunk_sizes, history, whole_manifest
 from anabranch.state.checkpoint.location import Location
-from anabranch.state.checkpoint.manifests import Manifest
+from anabranch.state.checkpoint.manifests import Manifest, order_of
 from anabranch.state.checkpoint.reading import Piece, read_log
 from anabranch.state.checkpoint.snapshots import Chunk, check_chunk
+
+IsWhole = Callable[[Location, Chunk], object]
 
 
 def find(
@@ -71,10 +73,11 @@ def _in(location: Location, past: History, to_version: int | None, skip: Collect
 
 
 def find_whole(
-    location: Location, to_version: int | None = None, is_whole: Callable[[Location, Chunk], object] = check_chunk
+    location: Location, to_version: int | None = None, is_whole: IsWhole = check_chunk, *, logs: bool = False
 ) -> Found | None:
     """The same, with all files of the snapshot read and checked: one that has a damaged file is passed over, if there
-    is an older one from which the logs lead on. `is_whole` raises `Damaged` if a file is not as it was written.
+    is an older one from which the logs lead on. `is_whole` raises `Damaged` if a file is not as it was written. With
+    `logs` all frames are read too.
     """
     skip: list[str] = []
     while True:
@@ -92,7 +95,29 @@ def find_whole(
             except (Damaged, ValueError):
                 raise error from None  # there is none: this is what is wrong
         else:
+            for _ in found.frames() if logs else ():
+                pass
             return found
+
+
+def find_last_good(location: Location, is_whole: IsWhole = check_chunk) -> Found | None:
+    """After damage: the newest version that can be restored when asked for, with all that it needs read and checked."""
+    past = history(location, undamaged=True)
+    kept = [order_of(name) for name in (() if past is None else candidates(location, past))]
+    ends = {v for order in kept if order for v in (order[1], order[1] - 1) if v >= 0}
+    below: int | None = None
+    while True:  # each time an older one is tried
+        told: int | None = None
+        try:
+            return find_whole(location, below, is_whole, logs=True)
+        except Damaged as error:
+            told = error.last_good and error.last_good[0]
+        except ValueError:  # there is no snapshot as old as that
+            return None
+        older = [v for v in {*ends, told} if v is not None and (below is None or v < below)]
+        if not older:
+            return None
+        below = max(older)
 
 
 def _noted(

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from anabranch.drivers.apart import Apart
 from tests.drivers.processes.tools import pids, wait_until
 from tests.engines.checkpoint.bank import Bank
 from tests.engines.checkpoint.model import assert_alike, run, step
@@ -81,3 +82,23 @@ def test_workers_are_killed_while_callers_run(tmp_path: Path) -> None:
             thread.join()
         assert sum(paid) > 0
         assert [app.state.accounts[k] - 100 for k in range(50)] == paid
+
+
+def test_a_worker_is_told_twice_to_restore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when another is lost meanwhile. The log is long: it is restored into flat memory."""
+    give = Apart._give
+
+    def give_twice(driver: Apart, link: Any, version: Any) -> None:
+        give(driver, link, version)
+        give(driver, link, version)
+
+    monkeypatch.setattr(Apart, "_give", give_twice)
+    keys = range(70_000)
+    with run(tmp_path, 2, "processes", tier="compiled") as app:
+        app.state.accounts.load({"key": list(keys), "value": list(keys)})
+        for worker in (0, 1):
+            killed = pids(app)[worker]
+            os.kill(killed, signal.SIGKILL)
+            wait_for_another(app, worker, killed)
+            assert app.pay(7, 1) == 8 + worker
+        assert dict(app.state.accounts.copy().items()) == {**{k: k for k in keys}, 7: 9}
