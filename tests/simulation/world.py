@@ -252,7 +252,7 @@ class World:
 
     def _ask_to_look(self, client: Client, number: int) -> None:
         """At all state, or at an instance that may be seen while others are not there."""
-        if self.rng.random() < 0.5:
+        if not self.case.apart or self.rng.random() < 0.5:
             self.tell(f"client {client.number} asks to look at all state ({number})")
             self.coordinate(Hold(number))
             return
