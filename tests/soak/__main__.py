@@ -61,7 +61,7 @@ def main() -> int:
             parts.append(notes.once(f"{name} {first} {asked}", run))
     version = f"Python {platform.python_version()}, {os.cpu_count()} cores, anabranch {ab.__version__}"
     asked = f"--first {options.first} --programs {options.programs} --compiled {options.compiled}"
-    asked += f" --seeds {options.seeds} --processes {options.processes} --spark {options.spark}"
+    asked += f" --seeds {options.seeds} --processes {options.processes} --spark {options.spark} --kills {options.kills}"
     on = ", ".join(sorted(notes.commits))
     head = f"# The last soak\n\n`python -m tests.soak {asked} --minutes {options.minutes:g}` ({version}; {on}).\n"
     text = "\n".join([head, *(part.text() for part in parts)])
