@@ -6,7 +6,10 @@ the instance that owns it now; no user code runs, but the merge of partial state
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +26,7 @@ from anabranch.runtime.messages import Version
 from anabranch.state.changes import OwnCodec, apply_rows, rows_of
 from anabranch.state.checkpoint.reading import pieces
 from anabranch.state.checkpoint.recovery import Found
-from anabranch.state.checkpoint.snapshots import batches, check_chunk
+from anabranch.state.checkpoint.snapshots import Chunk, batches, check_chunk
 from anabranch.state.found import blank
 from anabranch.state.parts import entry_keys, place_of, start
 
@@ -53,10 +56,11 @@ def restore(
     restoring.make_parts()
     if kernels is not None:
         restoring.lay_out(kernels)
+    poured = restoring.pour(checked)
+    memory.recount(RESTORED)
     for chunk in found.snapshot.chunks:
-        if restoring.concerns(chunk.state, chunk.instance):
-            data = found.location.read(chunk.file) if checked else check_chunk(found.location, chunk)
-            for rows in batches(data, chunk):
+        if restoring.concerns(chunk.state, chunk.instance) and (chunk.state, chunk.instance) not in poured:
+            for rows in restoring.read(chunk, checked):
                 restoring.apply(chunk.state, chunk.instance, rows, False, fresh=True)
                 memory.recount(RESTORED)
     for number, frame in enumerate(found.frames()):
@@ -115,7 +119,57 @@ class _Restoring:
             kernels.lay_out(sorted(self._flat))
             for name in self._flat:
                 for i in self._instances:
-                    self._reserve(name, i, rows.get(name, 0))
+                    if not self._stays(name, i):
+                        self._reserve(name, i, rows.get(name, 0))
+
+    def _stays(self, name: str, instance: int) -> bool:
+        """Is what an instance had, and nothing else, to be poured into its flat memory?"""
+        distribution = self._graph.state(name).distribution
+        moved = self._moved and distribution is Distribution.PARTITIONED
+        if name not in self._flat or moved or distribution is Distribution.REPLICATED:
+            return False
+        from anabranch.kernels.native.pouring import can_pour
+
+        return can_pour(self._memory.of_instance[instance][name])
+
+    def pour(self, checked: bool) -> set[tuple[str, int]]:
+        """Let all cores put the rows of large tables where they were; gives which states of which instances these are.
+
+        All that such a table had is in its chunks, one after the other.
+        """
+        chunks: dict[tuple[str, int], list[Chunk]] = {}
+        for chunk in self._found.snapshot.chunks:
+            name, instance = chunk.state, chunk.instance
+            if instance in self._instances and self.concerns(name, instance) and self._stays(name, instance):
+                chunks.setdefault((name, instance), []).append(chunk)
+        if not chunks:
+            return set()
+        from anabranch.kernels.native.pouring import Pouring
+
+        threads = os.cpu_count() or 1
+        with ThreadPoolExecutor(threads, "anabranch-restore") as pool:
+            poured, jobs = [], []
+            for (name, instance), of in chunks.items():
+                first = 0
+                into = Pouring(self._memory.of_instance[instance][name], sum([chunk.rows for chunk in of]))
+                poured.append(into)
+                for chunk in of:
+                    jobs.append(pool.submit(self._pour, into, chunk, first, checked))
+                    first += chunk.rows
+            for job in jobs:
+                job.result()
+            for into in poured:
+                into.index(pool, threads)
+        return set(chunks)
+
+    def _pour(self, into: Any, chunk: Chunk, first: int, checked: bool) -> None:
+        for rows in self.read(chunk, checked):
+            into.put(first, rows)
+            first += rows.num_rows
+
+    def read(self, chunk: Chunk, checked: bool) -> Iterator[pa.RecordBatch]:
+        location = self._found.location
+        return batches(location.read(chunk.file) if checked else check_chunk(location, chunk), chunk)
 
     def _reserve(self, name: str, instance: int, rows: int) -> None:
         """Room for what will come: an index that grows bit by bit takes longer."""

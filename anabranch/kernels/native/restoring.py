@@ -46,7 +46,7 @@ def fill(part: Any, rows: pa.RecordBatch, whole: bool = False, distinct: bool = 
     store: Store = part.store
     if store.arena is not None and store.arena.logging:
         raise AssertionError(f"{store.shape.name} logs what is written: rows would not be taken back with it")
-    _check(store, rows)
+    check_rows(store, rows)
     present = _bools(rows.column(PRESENT))
     if store.shape.cls in DENSE:
         _fill_dense(part, rows, present, whole)
@@ -61,7 +61,7 @@ def fill(part: Any, rows: pa.RecordBatch, whole: bool = False, distinct: bool = 
         store.compact()
 
 
-def _check(store: Store, rows: pa.RecordBatch) -> None:
+def check_rows(store: Store, rows: pa.RecordBatch) -> None:
     wanted = columns_of(store).schema
     if not rows.schema.equals(wanted):
         raise TypeError(f"rows of {store.shape.name} have the columns\n{wanted}\nbut got\n{rows.schema}")
@@ -97,7 +97,7 @@ def _fill_entries(store: Store, rows: pa.RecordBatch, present: Any, distinct: bo
     shape, given = store.shape, Encoded()
     if shape.key != NONE:
         _read(shape.key, rows.column(0), None, given)
-    hashes = _hashes(shape.key, given.columns, len(rows))
+    hashes = hashes_of(shape.key, given.columns, len(rows))
     _read(shape.value, rows.column(rows.num_columns - 2), present, given)
     columns = strides(given.columns)
     pieces, end, _, stack = store._layout()
@@ -125,6 +125,11 @@ def _growing(store: Store, function: Any, *args: Any) -> None:
 
 
 # -- Arrow arrays as words ------------------------------------------------------------------------------------------
+
+
+def read_words(t: Type, column: pa.Array[Any], out: Encoded) -> None:
+    """Add the words of a column that has no nulls but where the type has them."""
+    _read(t, column, None, out)
 
 
 def _read(t: Type, column: pa.Array[Any], there: Any, out: Encoded) -> None:
@@ -234,14 +239,14 @@ def _read_lists(of: Type, column: pa.Array[Any], there: Any, out: Encoded) -> No
 # -- who owns a row -------------------------------------------------------------------------------------------------
 
 
-def _hashes(t: Type, columns: Sequence[Words], count: int) -> Words:
+def hashes_of(t: Type, columns: Sequence[Words], count: int) -> Words:
     """`hash_key` of the keys whose words these are; of nothing it is 0."""
     if isinstance(t, Tuple):
         found = np.full(count, hash_tuple_start.py_func(len(t.items)), dtype=np.int64)
         at = 0
         for item in t.items:
             width = len(kinds(item))
-            hashed = _hashes(item, columns[at : at + width], count)
+            hashed = hashes_of(item, columns[at : at + width], count)
             hash_further(found.ctypes.data, hashed.ctypes.data, count)
             at += width
         return found
@@ -273,5 +278,5 @@ def owners(state: State, rows: pa.RecordBatch, instance_of_bucket: Sequence[int]
     given = Encoded()
     for t, column in zip(key.items if len(columns) > 1 else (key,), columns, strict=True):  # type: ignore[union-attr]
         _read(t, column, None, given)
-    hashes = _hashes(key, given.columns, len(rows))
+    hashes = hashes_of(key, given.columns, len(rows))
     return np.asarray(instance_of_bucket, dtype=np.int64)[hashes & (BUCKETS - 1)]

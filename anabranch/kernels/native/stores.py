@@ -110,6 +110,19 @@ class Store:
                 self._make_index(entries)
             self._set(m.CAPACITY, min(len(self.words), self._indexed))
 
+    def lay(self, entries: int) -> None:
+        """Memory for so many entries, and for an index of them that holds anything; see `pouring`."""
+        with self.may.lock:
+            if entries > len(self.words):
+                self._lengthen(entries, entries)
+            self._shape_index(max(entries, len(self.words)))
+
+    def laid(self, entries: int) -> None:
+        """There are so many now, and all of them are present."""
+        self._set(m.USED, entries)
+        self._set(m.LIVE, entries)
+        self._set(m.CAPACITY, min(len(self.words), self._indexed))
+
     def grow(self) -> None:
         """Room for some more, in a time that does not depend on how many there are."""
         entries = self.used
@@ -144,16 +157,19 @@ class Store:
 
     def _make_index(self, entries: int) -> None:
         """Anew, for so many entries; a search looks at two slots or so."""
+        self._shape_index(entries)
+        self._slots.words.view(np.int32)[: (self.get(m.MASK) + 1) * self.get(m.CHUNKS)] = -1
+        rebuild_index(self.address)
+
+    def _shape_index(self, entries: int) -> None:
         slots = _slots(entries)
         slots, chunks = min(slots, m.CHUNK), max(1, slots // m.CHUNK)
         self._use_slots(slots * chunks)
-        self._slots.words.view(np.int32)[: slots * chunks] = -1
         self._set(m.MASK, slots - 1)
         self._set(m.CHUNKS, chunks)
         self._set(m.LOW, (1 << (chunks.bit_length() - 1)) - 1)
         self._set(m.NUMBERS, slots - 1 if chunks == 1 else SEVERAL - 1 if entries <= SEVERAL else MOST - 1)
         self._indexed = slots // 2 if chunks == 1 else self._room(chunks)
-        rebuild_index(self.address)
 
     def _room(self, chunks: int) -> int:
         """For how many entries so many chunks have room; one that is to be split soon has up to twice its share."""

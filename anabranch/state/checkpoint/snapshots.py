@@ -19,6 +19,9 @@ FOLDER = "snapshots"
 OPEN = 64
 """Files open at once. Rows of a state and instance whose file was closed to make room go to another file."""
 
+LARGE = 64 << 20
+"""Bytes of a file from which on rows go to another, so that several can be read at once."""
+
 _BUFFERED = 1 << 20
 AT_ONCE = 16 << 20
 """Bytes that are made durable together."""
@@ -61,6 +64,8 @@ class SnapshotWriter:
             writing = _Writing(self._location, file, rows.schema)
         self._open[state, instance] = writing  # the one used last is the last to be closed
         writing.add(rows)
+        if writing.size >= LARGE:
+            self._finish((state, instance))
 
     def finish(self) -> list[Chunk]:
         """All files, durable."""
@@ -106,6 +111,10 @@ class _Writing:
         self.file, self.rows, self._schema = file, 0, schema
         self._sink = _Sink(location, file)
         self._writer = pa.ipc.new_file(self._sink, schema)
+
+    @property
+    def size(self) -> int:
+        return self._sink.size
 
     def add(self, rows: pa.RecordBatch) -> None:
         if not rows.schema.equals(self._schema):

@@ -6,10 +6,13 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import anabranch as ab
 from anabranch.drivers.callers import Stopped
+from anabranch.drivers.durable import copying
+from anabranch.state.checkpoint import snapshots
 from tests.engines.checkpoint.bank import Bank
 from tests.engines.checkpoint.model import assert_alike, run, step
 
@@ -188,3 +191,36 @@ def wait_for(what: Any) -> None:
     while not what():
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+class Wide(ab.Program):
+    cells: ab.Partitioned[ab.Table[int, float]]
+    seen: ab.Partial[ab.Table[int, float]] = ab.partial(ab.Table(default=0.0), merge=ab.add)
+
+    def put(self, k: int, x: float) -> None:
+        self.cells[k] = x
+        self.seen[k] += 1.0
+
+    def drop(self, k: int) -> None:
+        del self.cells[k]
+
+
+@pytest.mark.parametrize("workers", [(1, 1), (2, 2), (2, 1), (1, 2)])
+def test_large_tables_come_back_from_several_files(
+    tmp_path: Path, workers: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshots, "LARGE", 1 << 18)
+    monkeypatch.setattr(copying, "FLAT_SLICE", 1 << 13)
+    keys = np.random.default_rng(7).permutation(120_000)
+    with ab.run(Wide(), workers=workers[0], tier="compiled", checkpoint=tmp_path) as app:
+        app.put.many({"k": keys, "x": keys * 0.5})
+        app.checkpoint()
+        app.put.many({"k": keys[:5_000], "x": keys[:5_000] * 2.0})
+        app.drop.many({"k": keys[-100:]})
+    assert len(list(tmp_path.rglob("*.arrow"))) > 8
+    wanted = {int(k): k * 0.5 for k in keys[:-100]} | {int(k): k * 2.0 for k in keys[:5_000]}
+    with ab.run(Wide(), workers=workers[1], tier="compiled", checkpoint=tmp_path) as app:
+        assert dict(app.state.cells.scan()) == wanted
+        assert sum(app.state.seen.copy().values()) == 125_000.0
+        app.put(-1, 1.0)
+        assert app.state.cells[-1] == 1.0
