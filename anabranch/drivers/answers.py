@@ -1,43 +1,62 @@
-"""Questions to several workers, and who waits for the answers."""
+"""Questions to workers that are elsewhere, and who waits for the answers."""
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
+
+from anabranch.drivers.interrupts import HoldBack
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+PULSE = 0.1  # seconds between two looks at who is still there
+
+
+class Gone(Exception):
+    """A worker was lost that was to answer."""
 
 
 @dataclass(eq=False)
-class Waiting:
-    """The answers so far, by worker."""
+class _Waiting:
+    """The answers so far, by worker; `links` are the connections of those who were asked."""
 
     open: set[int]
+    links: dict[int, Any]
     found: dict[int, Any] = field(default_factory=dict)
     complete: threading.Event = field(default_factory=threading.Event)
-    links: dict[int, Any] = field(default_factory=dict)  # the connections of those who were asked
 
 
-class Answers:
-    """Law: an answer counts once, and only for a question that is open."""
+class Questions:
+    """Laws: an answer counts once, and only for a question that is open; who waits for one that is lost is told."""
 
-    def __init__(self) -> None:
-        self._waiting: dict[Any, Waiting] = {}
+    def __init__(self, links: Mapping[int, Any], post: Callable[[int, Any], None], refuse: Callable[[], None]) -> None:
+        """`links` are the workers that are there now; `refuse` raises once there will be no answers any more."""
+        self._links, self._post, self._refuse = links, post, refuse
+        self._waiting: dict[Any, _Waiting] = {}
         self._lock = threading.Lock()
 
-    def expect(self, question: Any, workers: Iterable[int]) -> Waiting:
-        waiting = Waiting(set(workers))
-        if waiting.open:
-            with self._lock:
-                self._waiting[question] = waiting
-        else:
-            waiting.complete.set()
-        return waiting
-
-    def drop(self, waiting: Waiting) -> None:
-        """Nobody waits for it any more."""
+    def ask(self, question: Any, messages: Mapping[int, Any], interrupts: HoldBack | None = None) -> dict[int, Any]:
+        """Send each worker its message, and wait for an answer of each, as long as they are who they are now."""
+        waiting = _Waiting(set(messages), {worker: self._links.get(worker) for worker in messages})
+        if not messages:
+            return {}
         with self._lock:
-            self._waiting = {question: w for question, w in self._waiting.items() if w is not waiting}
+            self._waiting[question] = waiting
+        for worker, message in messages.items():
+            self._post(worker, message)
+        while not waiting.complete.wait(PULSE):
+            if interrupts is not None:
+                interrupts.relent()
+            self._refuse()
+            for worker in list(waiting.open):
+                if waiting.links[worker] is None or self._links.get(worker) is not waiting.links[worker]:
+                    self._drop(waiting)
+                    raise Gone(worker)
+        return waiting.found
 
     def take(self, question: Any, worker: int, answer: Any) -> bool:
         """Whether someone waits for it."""
@@ -51,3 +70,24 @@ class Answers:
                 del self._waiting[question]
                 waiting.complete.set()
             return True
+
+    def _drop(self, waiting: _Waiting) -> None:
+        """Nobody waits for it any more."""
+        with self._lock:
+            self._waiting = {question: w for question, w in self._waiting.items() if w is not waiting}
+
+
+def until_all_answer(ask: Callable[[], T]) -> T:
+    """Ask again when a worker was lost meanwhile: the question waits until another is in its place."""
+    while True:
+        try:
+            return ask()
+        except Gone as error:
+            log.info("worker %s is gone and could not answer: all are asked again", error)
+
+
+def without_problems(found: dict[int, Any]) -> dict[int, Any]:
+    for worker, told in found.items():
+        if told.problem is not None:
+            raise RuntimeError(f"worker {worker}: {told.problem}")
+    return found

@@ -18,13 +18,15 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from anabranch.drivers import pieces
-from anabranch.drivers.answers import Answers, Waiting
+from anabranch.drivers.answers import Questions, until_all_answer, without_problems
+from anabranch.drivers.between import HOLDER, Between, Step
 from anabranch.drivers.callers import ForkLost, Gate, Stop, Stopped
 from anabranch.drivers.desk import PULSE, Desk, Watch
 from anabranch.drivers.durable.settings import At
 from anabranch.drivers.fleet import Fleet, Launcher, Link, Network, Patience
 from anabranch.drivers.flight import Client, Security
 from anabranch.drivers.forks.launching import Forked
+from anabranch.drivers.forks.splitting import Splitting
 from anabranch.drivers.host import Host
 from anabranch.drivers.interrupts import HoldBack
 from anabranch.drivers.wire import (
@@ -38,8 +40,6 @@ from anabranch.drivers.wire import (
     Installed,
     Keep,
     Kept,
-    Lead,
-    Part,
     Parted,
     Ping,
     Report,
@@ -47,7 +47,6 @@ from anabranch.drivers.wire import (
     SavedAt,
     Setup,
     Severed,
-    Split,
     SplitOff,
     WantContent,
     Wire,
@@ -57,13 +56,11 @@ from anabranch.runtime.collecting import Copies
 from anabranch.runtime.coordinator import Coordinator
 from anabranch.runtime.messages import (
     NOTHING_YET,
-    Apply,
     AtWorkers,
     Collect,
     Committed,
     Entries,
     Failed,
-    Fetch,
     Finished,
     Joined,
     Lost,
@@ -74,27 +71,13 @@ from anabranch.runtime.messages import (
     Version,
 )
 from anabranch.runtime.worker import Worker
-from anabranch.state.collected import NotHere, Want
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 TRIES = 3  # to start a worker
-HOLDER = -2  # who holds all state, as a collector
 LEAVING = 2.0  # seconds in which workers leave that have nothing to do
 Parts = Callable[[Sequence[int]], tuple[tuple[int, tuple[tuple[str, Any], ...]], ...]]
-Step = Callable[[Copies], None]
-
-
-class _Gone(Exception):
-    """A worker was lost that was to answer."""
-
-
-def _without_problems(found: dict[int, Any]) -> dict[int, Any]:
-    for worker, told in found.items():
-        if told.problem is not None:
-            raise RuntimeError(f"worker {worker}: {told.problem}")
-    return found
 
 
 class Apart:
@@ -125,16 +108,13 @@ class Apart:
         self._saved = saved
         self.stands_on = 0 if saved is None else saved.found  # the generation whose history has what is committed
         self._installed: list[str] = []  # entries whose kernels are in use
-        self._beginning, self._launcher, self._copies, self._wire = beginning, launcher, copies, wire
+        self._beginning, self._launcher, self._wire = beginning, launcher, wire
         self._patience = patience or Patience()
         self.routing = copies.routing
         self._stopping = False
         self._ends: dict[int, int] = {}  # by worker: how often one has ended
         self._process = os.getpid()
-        self._forks: dict[int, Forked] = {}
         self._left = False  # stopped, with forks that live on
-        self.host = launcher.host
-        self._answers = Answers()
         self.desk = Desk(coordinator, committed, gate or Gate(), self._post, self.progress, committed)
         self._host = Host(machine, self._post, self.desk.tell, self.desk.fail, None, self._with_rows)
         self._host.start()
@@ -156,6 +136,11 @@ class Apart:
             launcher.security or Security.of_a_run(network.tls),
             launcher.host,
             ports,
+        )
+        self._questions = Questions(self._fleet.links, self._post, self._refuse_ended)
+        self._between = Between(self.desk, copies, self._questions)
+        self._forks = Splitting(
+            self.desk, self._fleet, self._questions, routing, launcher.host, lambda: self.addresses, self._last_parted
         )
         atexit.register(self._at_exit)  # before the server's own end, which would look like the loss of all workers
         try:
@@ -199,102 +184,19 @@ class Apart:
             yield interrupts
 
     def look(self, read: Callable[[Copies], T]) -> T:
-        """What a function of the state gives, between two epochs; it runs again for what it finds it needs.
-
-        While a worker is restored it is answered by the others, if they hold all that it reads.
-        """
+        """What a function of the state gives, between two epochs."""
         self.refuse_from_within()
-        return self._until_all_answer(lambda: self.desk.look(read, lambda interrupts: self._look(read, interrupts)))
-
-    def _until_all_answer(self, ask: Callable[[], T]) -> T:
-        """Ask again when a worker was lost meanwhile: the question waits until another is in its place."""
-        while True:
-            try:
-                return ask()
-            except _Gone as error:
-                log.info("worker %s is gone and could not answer: all are asked again", error)
-
-    def _look(self, read: Callable[[Copies], T], interrupts: HoldBack) -> T:
-        """For one who holds the state."""
-        self._copies.clear()
-        beginning = self._copies.mark()
-        while True:
-            try:
-                return read(self._copies)
-            except NotHere:
-                self._fetch(beginning, interrupts)
+        return self._between.look(read)
 
     def change(self, steps: Sequence[Step], check: Step) -> None:
         """Write between two epochs, all steps or none."""
-        self._until_all_answer(lambda: self._change(steps, check))
+        self.refuse_from_within()
+        self._between.change(steps, check)
 
-    def _change(self, steps: Sequence[Step], check: Step) -> None:
-        coordinator, routing = self.desk.coordinator, self.routing
-        with self.hold(writes=True) as interrupts:
-            self._copies.clear()
-            beginning = self._copies.mark()
-            while not self._tried(steps, check, interrupts):
-                self._fetch(beginning, interrupts)
-            effects = self._copies.effects()
-            waiting = self._expect(coordinator.reserved, range(routing.workers))
-            for worker in range(routing.workers):
-                own = tuple((i, tuple(effects[i])) for i in routing.hosted(worker) if effects[i])
-                self._post(worker, Apply(coordinator.reserved, coordinator.committed, own))
-            found = self._await(waiting)
-            for told in found.values():
-                if isinstance(told, Failed):
-                    raise MemoryFull(told.full)
-            self.desk.writers = tuple(sorted({told.writer for told in found.values()} - {""}))
-            reserved = coordinator.reserved
-        if coordinator.committed < reserved:
-            raise _Gone("that held part of it")
-
-    def _tried(self, steps: Sequence[Step], check: Step, interrupts: HoldBack) -> bool:
-        """Take all steps; False if something is not here, and then all that they lack is known."""
-        wanted: dict[Want, None] = {}
-        for step in (*steps, check):
-            if step is check and wanted:
-                break
-            interrupts.relent()
-            try:
-                step(self._copies)
-            except NotHere as error:
-                wanted[error.want] = None
-        self._copies.wanted |= wanted
-        return not wanted
-
-    def _fetch(self, beginning: Any, interrupts: HoldBack) -> None:
-        """Ask for what the copies lack, and take back what was done without it."""
-        coordinator, number = self.desk.coordinator, next(self.desk.numbers)
-        wants: dict[int, list[Want]] = {}
-        for want in self._copies.wanted:
-            wants.setdefault(self.routing.worker_of(want.instance), []).append(want)
-        self._copies.rollback(beginning)
-        waiting = self._expect(number, wants)
-        for worker, own in wants.items():
-            self._post(worker, Fetch(coordinator.reserved, coordinator.committed, HOLDER, number, tuple(own)))
-        for entries in self._await(waiting, interrupts).values():
-            for want, found in entries.found:
-                self._copies.fill(want, found)
-
-    def _expect(self, question: Any, workers: Iterable[int]) -> Waiting:
-        """Wait for an answer of each, as long as they are who they are now."""
-        asked = list(workers)
-        waiting = self._answers.expect(question, asked)
-        waiting.links = {worker: self._fleet.links.get(worker) for worker in asked}
-        return waiting
-
-    def _await(self, waiting: Waiting, interrupts: HoldBack | None = None) -> dict[int, Any]:
-        while not waiting.complete.wait(PULSE):
-            if interrupts is not None:
-                interrupts.relent()
-            if self._stopping or self.desk.broken is not None:
-                self.desk.refuse_closed()
-            for worker in list(waiting.open):
-                if waiting.links[worker] is None or self._fleet.links.get(worker) is not waiting.links[worker]:
-                    self._answers.drop(waiting)
-                    raise _Gone(worker)
-        return waiting.found
+    def fork(self, remembered: Callable[[], T]) -> tuple[Forked, At, T]:
+        """Let every worker fork itself; see `Splitting.fork`."""
+        self.refuse_from_within()
+        return self._forks.fork(remembered)
 
     def refuse_from_within(self) -> None:
         if threading.current_thread() is self._host.thread:
@@ -333,6 +235,15 @@ class Apart:
             self._fleet.server.stop()
             atexit.unregister(self._at_exit)
 
+    def _last_parted(self) -> None:
+        if self._left:
+            self._end()
+
+    def _refuse_ended(self) -> None:
+        """Nobody answers any more."""
+        if self._stopping or self.desk.broken is not None:
+            self.desk.refuse_closed()
+
     def _at_exit(self) -> None:
         if os.getpid() == self._process:  # and not a copy of it
             self._end(with_forks=True)
@@ -343,11 +254,10 @@ class Apart:
 
         def ask() -> dict[int, Any]:
             with self.hold():
-                waiting = self._expect(entry, range(self.routing.workers))
-                self._fleet.post_all(Install(entry, coordinator.reserved, coordinator.committed))
-                return self._await(waiting)
+                order = Install(entry, coordinator.reserved, coordinator.committed)
+                return self._questions.ask(entry, dict.fromkeys(range(self.routing.workers), order))
 
-        found = self._until_all_answer(ask)
+        found = until_all_answer(ask)
         problems = {worker: answer.problem for worker, answer in found.items() if answer.problem is not None}
         for worker, problem in problems.items():
             log.error("worker %s cannot use the kernels of %s, which goes on as Python: %s", worker, entry, problem)
@@ -355,64 +265,20 @@ class Apart:
             self._installed.append(entry)
         return not problems
 
-    # -- forks --------------------------------------------------------------------------------------------------------
-
-    def fork(self, remembered: Callable[[], T]) -> tuple[Forked, At, T]:
-        """Let every worker fork itself. Gives who starts a run with them, where that stands, and what is remembered."""
-        return self._until_all_answer(lambda: self._fork(remembered))
-
-    def _fork(self, remembered: Callable[[], T]) -> tuple[Forked, At, T]:
-        coordinator, workers = self.desk.coordinator, self.routing.workers
-        with self.hold():
-            at = At(coordinator.committed, coordinator.sequence, self.routing)
-            number = next(self.desk.numbers)
-            try:
-                self._split(number, range(workers), False)
-            except BaseException:
-                self._fleet.post_all(Part(number))
-                raise
-            forked = self._forks[number] = Forked(self, number, workers)
-            return forked, at, remembered()
-
-    def _split(self, fork: int, workers: Iterable[int], empty: bool) -> None:
-        coordinator, number, asked = self.desk.coordinator, next(self.desk.numbers), list(workers)
-        waiting = self._expect(number, asked)
-        for worker in asked:
-            self._post(worker, Split(number, fork, coordinator.reserved, coordinator.committed, empty))
-        _without_problems(self._await(waiting))
-
-    def split(self, fork: int, worker: int) -> None:
-        self.addresses  # noqa: B018  # waits until all are there
-        self._split(fork, [worker], True)
-
-    def lead(self, fork: int, worker: int, address: str) -> None:
-        self._post(worker, Lead(fork, address))
-
-    def part(self, fork: int, worker: int) -> None:
-        self._post(worker, Part(fork))
-
-    def parted(self, fork: int) -> None:
-        self._forks.pop(fork, None)
-        if self._left and not self._forks:
-            self._end()
-
     # -- snapshots ----------------------------------------------------------------------------------------------------
 
     def copy(self, snapshot: int, workers: Iterable[int]) -> dict[int, Copied]:
         """Let these workers copy a slice, for one who holds the state."""
-        coordinator, number, asked = self.desk.coordinator, next(self.desk.numbers), list(workers)
-        waiting = self._expect(number, asked)
-        for worker in asked:
-            self._post(worker, Copy(number, snapshot, coordinator.reserved, coordinator.committed))
-        return _without_problems(self._await(waiting))
+        coordinator, number = self.desk.coordinator, next(self.desk.numbers)
+        order = Copy(number, snapshot, coordinator.reserved, coordinator.committed)
+        return without_problems(self._questions.ask(number, dict.fromkeys(workers, order)))
 
     def keep(self, snapshot: int, wanted: bool) -> dict[int, Kept]:
         """Let all workers put what they copied on disk, or give it up."""
         number = next(self.desk.numbers)
-        waiting = self._expect(number, list(self._fleet.links) if not wanted else range(self.routing.workers))
-        self._fleet.post_all(Keep(number, snapshot, wanted))
-        found = self._await(waiting)
-        return _without_problems(found) if wanted else found
+        asked = list(self._fleet.links) if not wanted else range(self.routing.workers)
+        found = self._questions.ask(number, dict.fromkeys(asked, Keep(number, snapshot, wanted)))
+        return without_problems(found) if wanted else found
 
     @property
     def closed(self) -> bool:
@@ -420,15 +286,13 @@ class Apart:
 
     def report(self) -> list[Reported]:
         """What each worker says of itself."""
-        return self._until_all_answer(self._report)
+        return until_all_answer(self._report)
 
     def _report(self) -> list[Reported]:
         with self.hold() as interrupts:  # else the sizes would be those of states that change meanwhile
-            number = next(self.desk.numbers)
-            waiting = self._expect(number, range(self.routing.workers))
-            self._fleet.post_all(Report(number))
-            found = self._await(waiting, interrupts)
-        return [found[w] for w in range(self.routing.workers)]
+            number, workers = next(self.desk.numbers), range(self.routing.workers)
+            found = self._questions.ask(number, dict.fromkeys(workers, Report(number)), interrupts)
+        return [found[w] for w in workers]
 
     def sizes(self) -> dict[str, int]:
         """Bytes by state."""
@@ -498,35 +362,29 @@ class Apart:
         for worker in workers:
             self._ends.pop(worker, None)
             self.desk.tell(Joined(worker))
-            self._gone(worker, list(self._forks), "the worker it was forked from was lost")
-
-    def _gone(self, worker: int, forks: Iterable[int], why: str) -> None:
-        for fork in forks:
-            forked = self._forks.get(fork)
-            if forked is not None:
-                forked.gone(worker, why)
+            self._forks.gone(worker, None, "the worker it was forked from was lost")
 
     def take(self, link: Link, message: Any) -> None:
         match message:
             case Ping():
                 pass
             case Entries(collector=collector) if collector == HOLDER:
-                self._answers.take(message.round, link.number, message)
+                self._questions.take(message.round, link.number, message)
             case Entries():
                 self._host.mail.put(message)
-            case Finished() | Failed() if self._answers.take(message.version, link.number, message):
+            case Finished() | Failed() if self._questions.take(message.version, link.number, message):
                 pass
             case Reported(number):
                 link.reported = message
-                self._answers.take(number, link.number, message)
+                self._questions.take(number, link.number, message)
             case Installed(entry):
-                self._answers.take(entry, link.number, message)
+                self._questions.take(entry, link.number, message)
             case Copied(number) | Kept(number):
-                self._answers.take(number, link.number, message)
+                self._questions.take(number, link.number, message)
             case SplitOff(number):
-                self._answers.take(number, link.number, message)
+                self._questions.take(number, link.number, message)
             case Parted(fork):
-                self._gone(link.number, [fork], "its process ended")
+                self._forks.gone(link.number, fork, "its process ended")
             case WantContent(version):
                 self._give(link, version)
             case Severed() if self._stopping:
