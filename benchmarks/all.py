@@ -31,6 +31,8 @@ BENCHMARKS: dict[str, tuple[str, ...]] = {
     "second_start": (),
     "growth": ("plots",),
     "durability": ("plots",),
+    "recovery": ("plots",),
+    "amplification": ("data", "plots"),
     "apart": ("plots",),
     "spark": (),
 }

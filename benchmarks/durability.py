@@ -1,67 +1,67 @@
-"""State that is saved: what it costs, single calls, snapshots meanwhile, restarts, and a worker that is killed.
+"""State that is saved: what it costs, single calls, and calls while snapshots are made.
 
     python benchmarks/durability.py [PART ...] [--json] [--rounds N] [--scale F] [--disk FOLDER] [--plots FOLDER]
 
 Parts (default: all): `cost` is keyed sums with `checkpoint=` beside the same without; `calls` is one `put`, alone and
-with eight callers at once; `snapshots` is calls while snapshots of 0.25 to 2 GB are made; `restart` is `ab.run` on a
-location of 1 GB beside pyarrow that reads the same files; `recovery` kills one of two worker processes. A gigabyte of
-state is one of keys and values. Every part checks that the sums are those of numpy, while it runs and after a restart.
-Where nothing else is said, options are the defaults: an answer is given when what was changed is on disk.
+with eight callers at once; `snapshots` is calls while snapshots of 0.25 to 2 GB are made, in the background and with
+the app stopped (about 35 minutes, and 9 GB of memory); `frequency` is calls while snapshots of 0.5 GB are made in the
+background, every second to every 30 seconds (9 minutes, 3 GB). A gigabyte of state is one of keys and values. Every
+part checks that the sums are those of numpy. Where nothing else is said, options are the defaults: an answer is given
+when what was changed is on disk.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
-import os
-import shutil
-import signal
-import tempfile
-import threading
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from time import perf_counter, sleep
+from time import perf_counter
 from typing import Any
 
 import numpy as np
-from harness import ROOT, Bench, Times, app_name, main, tiers_of, time_calls
-from hosts import workers_of
+from harness import Bench, Times, app_name, main, tiers_of, time_calls
 from locations import (
     CALLERS,
     ENTRY,
     GB,
     NEVER,
     Calls,
-    Numbers,
+    Found,
     Totals,
+    add_disk_options,
+    add_parts,
     at_once,
     bytes_written,
     closed_loop,
+    counted_snapshots,
+    draw,
     entries_of,
+    few_rounds,
     fill,
-    last_snapshot,
     log_bytes,
     make_location,
     new_folder,
     open_loop,
-    read_raw,
-    snapshot_files,
+    point,
+    ratios,
+    rotated,
     time_appends,
 )
-from plot import Point, line_plot
+from plot import Point
 from programs import Sums
-from report import Spread
 from sums import uniform_rows
 
 from examples.kvstore import KeyValueStore
 
 SIZES = (0.25, 0.5, 1.0, 2.0)  # GB of the part `snapshots`
+INTERVALS = (1, 2, 5, 10, 30)  # seconds of the part `frequency`
+WARM = 0.2  # seconds of calls that do not count
 SHARE = 0.7  # of the most that is answered without snapshots
 FRAME = 480  # bytes that a put logs
-FEW = 3  # rounds, where one takes minutes
 MODES: dict[str, dict[str, Any]] = {
     "no snapshots": NEVER,
     "background": {"snapshot_mode": "background"},
@@ -73,9 +73,15 @@ PUTS: dict[str, dict[str, Any]] = {
     "durability none": {"durability": "none"},
     "durability epoch": {"durability": "epoch"},
 }
-PEAK, STEADY = "answered at most", "answered at a fixed rate"
-CALLED = {PEAK: "calls/s", STEADY: "calls/s", "p50": "ms", "p99": "ms", "longest": "ms", "written meanwhile": "MB/s"}
-Found = defaultdict[str, list[float]]
+PEAK, STEADY, MADE = "answered at most", "answered at a fixed rate", "snapshots made meanwhile"
+PERCENTILES = {"p50": 50, "p95": 95, "p99": 99, "longest": 100}
+CALLED = {
+    PEAK: "calls/s",
+    STEADY: "calls/s",
+    **dict.fromkeys(PERCENTILES, "ms"),
+    "written meanwhile": "MB/s",
+    MADE: "",
+}
 
 
 # --- cost --------------------------------------------------------------------------------------------------------
@@ -208,7 +214,8 @@ def measure_snapshots(bench: Bench) -> None:
     """Calls of eight callers: as many as they can, then at a fixed rate, 0.7 of what was reached with no snapshots."""
     every = max(1.0, 10.0 * float(bench.options.scale))
     bench.sizes["seconds between snapshots"] = round(every)
-    lines: dict[str, list[Point]] = {}
+    modes: dict[str, list[Point]] = defaultdict(list)
+    percentiles: dict[str, list[Point]] = defaultdict(list)
     for size in SIZES:
         keys = entries_of(size, bench)
         what = f"snapshots, {keys * ENTRY / GB:.3g} GB"
@@ -216,18 +223,16 @@ def measure_snapshots(bench: Bench) -> None:
         for mode in MODES:
             for figure, unit in CALLED.items():
                 bench.figure(f"{what}, {mode}, {figure}", found[f"{mode}, {figure}"], unit)
-            p99 = Spread.of(found[f"{mode}, p99"])
-            lines.setdefault(mode, []).append(Point(keys * ENTRY, p99.median, p99.low, p99.high))
+            modes[mode].append(point(keys * ENTRY, found[f"{mode}, p99"]))
         for figure in (PEAK, STEADY):
             kept = ratios(found, f"background, {figure}", f"no snapshots, {figure}")
             bench.figure(f"{what}, {figure}, background / no snapshots", kept, at_least=0.9)
         limit = 0.1 if size == max(SIZES) else None
         bench.figure(f"{what}, p99, background / sync", ratios(found, "background, p99", "sync, p99"), at_most=limit)
-    folder: Path = bench.options.plots
-    folder.mkdir(parents=True, exist_ok=True)
-    picture = line_plot("Calls while snapshots are made", "bytes of keys and values", "p99 of a call, ms", lines)
-    (folder / "durability_snapshots.svg").write_text(picture, encoding="utf-8")
-    bench.note("the plot is durability_snapshots.svg in the folder of --plots")
+        add_percentiles(percentiles, keys * ENTRY, found, "background", "no snapshots")
+    x_name = "bytes of keys and values"
+    draw(bench, "durability_snapshots.svg", "Calls while snapshots are made", x_name, "p99 of a call, ms", modes)
+    draw(bench, "durability_sizes.svg", "Calls beside background snapshots", x_name, "ms of a call", percentiles)
 
 
 def _snapshots(bench: Bench, keys: int, every: float) -> Found:
@@ -237,178 +242,84 @@ def _snapshots(bench: Bench, keys: int, every: float) -> Found:
     with new_folder(bench) as folder:
         where = folder / "saved"
         make_location(bench, where, keys, 1)
-        with bench.run(Sums(), 1, checkpoint=where, **NEVER) as app:
-            rate = SHARE * closed_loop(Calls(app, totals), seconds)
-        for n in range(min(FEW, len(bench.rounds))):
-            names = [*MODES]
-            for mode in [*names[n % 3 :], *names[: n % 3]]:  # nobody always comes first
+        rate = SHARE * peak(bench, where, totals, seconds)
+        for n in few_rounds(bench):
+            for mode in rotated(MODES, n):
                 with bench.run(Sums(), 1, checkpoint=where, **{"snapshot_every": every, **MODES[mode]}) as app:
                     totals.check(app, f"{mode}, at the start")
                     call = Calls(app, totals)
                     found[f"{mode}, {PEAK}"].append(closed_loop(call, seconds))
-                    before, written, start = last_snapshot(where), bytes_written(), perf_counter()
-                    latencies, answered = open_loop(call, rate, seconds)
-                    spent, after = perf_counter() - start, last_snapshot(where)
-                    found[f"{mode}, written meanwhile"].append((bytes_written() - written) / spent / 1e6)
+                    steady(where, call, rate, seconds, found, mode)
                     call.check(f"{mode}, at the end")
                     bench.tiers["add"] = tiers_of(app, "add")
-                found[f"{mode}, {STEADY}"].append(answered)
-                for name, percent in (("p50", 50), ("p99", 99), ("longest", 100)):
-                    found[f"{mode}, {name}"].append(1e3 * float(np.percentile(latencies, percent)))
-                if (after > before) == (mode == "no snapshots"):
-                    bench.note(f"{keys:,} entries, {mode}: the last snapshot was {before} before, and {after} after")
+                if (found[f"{mode}, {MADE}"][-1] > 0) == (mode == "no snapshots"):
+                    bench.note(f"{keys:,} entries, {mode}: {found[f'{mode}, {MADE}'][-1]:.0f} snapshots were made")
     return found
 
 
-def ratios(found: Found, one: str, other: str) -> list[float]:
-    return [a / b for a, b in zip(found[one], found[other], strict=True)]
+def peak(bench: Bench, where: Path, totals: Totals, seconds: float) -> float:
+    """What is answered at most without snapshots."""
+    with bench.run(Sums(), 1, checkpoint=where, **NEVER) as app:
+        closed_loop(Calls(app, totals), WARM)
+        return closed_loop(Calls(app, totals), seconds)
 
 
-# --- restart -----------------------------------------------------------------------------------------------------
+def steady(where: Path, call: Calls, rate: float, seconds: float, found: Found, name: str) -> None:
+    """Calls at a fixed rate: how late they are answered, and what is written meanwhile."""
+    with counted_snapshots(where) as made:
+        written, start = bytes_written(), perf_counter()
+        latencies, answered = open_loop(call, rate, seconds)
+        spent = perf_counter() - start
+        found[f"{name}, written meanwhile"].append((bytes_written() - written) / spent / 1e6)
+    found[f"{name}, {MADE}"].append(made())
+    found[f"{name}, {STEADY}"].append(answered)
+    for percentile, percent in PERCENTILES.items():
+        found[f"{name}, {percentile}"].append(1e3 * float(np.percentile(latencies, percent)))
 
 
-def measure_restart(bench: Bench) -> None:
-    """`ab.run` until it returns, beside pyarrow that reads the same files; both in this process, files in the cache."""
-    keys = entries_of(1.0, bench)
-    bench.sizes["entries of restart"] = keys
-    totals = Totals(keys)
-    found: Found = defaultdict(list)
-    with new_folder(bench) as folder:
-        for before, now in ((1, 1), (2, 2), (1, 2), (2, 1)):
-            name = f"{before} worker{'s' * (before > 1)} -> {now}"
-            make_location(bench, folder / "kept", keys, before)
-            for n in range(min(FEW, len(bench.rounds)) + 1):  # the first is not like the others
-                shutil.copytree(folder / "kept", folder / "saved")  # what starts with other workers is changed by it
-                raw, rows = read_raw(snapshot_files(folder / "saved"))
-                if rows != keys:
-                    raise AssertionError(f"pyarrow found {rows} rows, not {keys}")
-                spent, empty = restarted(bench, folder / "saved", totals, now), started(bench, now)
-                shutil.rmtree(folder / "saved")
-                if n:
-                    for what, value in (("", spent), ("raw, ", raw), ("empty, ", empty)):
-                        found[f"{what}{name}"].append(value)
-            shutil.rmtree(folder / "kept")
-            ways = {"pyarrow reads": found[f"raw, {name}"], "ab.run": found[name]}
-            bench.timed(Times(keys, ways), f"restart, {name}")
-            limit = 0.3 if before == now else None
-            ratio = ratios(found, f"raw, {name}", name)
-            bench.figure(f"restart, {name}, speed / that of pyarrow", ratio, at_least=limit)
-            bench.figure(f"restart, {name}, of it ab.run without checkpoint", found[f"empty, {name}"], "s")
-    measure_replay(bench)
+def add_percentiles(lines: dict[str, list[Point]], x: float, found: Found, name: str, without: str) -> None:
+    """Points of the percentiles of `name`; and of `without`, what is there anyway."""
+    for percentile in PERCENTILES:
+        lines[percentile].append(point(x, found[f"{name}, {percentile}"]))
+    lines[f"{without}, p99"].append(point(x, found[f"{without}, p99"]))
 
 
-def measure_replay(bench: Bench) -> None:
-    """All entries in the log and none in the snapshot, and all in both, beside all in the snapshot."""
-    keys = entries_of(0.25, bench)
-    bench.sizes["entries of replay"] = keys
-    filled, updated = Totals(keys), Totals(keys)
-    updated.add(np.arange(keys), 1.0)
-    found: Found = defaultdict(list)
-    with new_folder(bench) as folder:
-        for name in ("log only", "snapshot and log"):
-            with bench.run(Sums(), 1, checkpoint=folder / name, **NEVER) as app:
-                fill(app, keys)
-                if name != "log only":
-                    app.checkpoint()
-                    fill(app, keys, 1.0)
-        make_location(bench, folder / "snapshot only", keys, 1)
-        for n in range(min(FEW, len(bench.rounds)) + 1):
-            for name in ("snapshot only", "log only", "snapshot and log"):
-                totals = updated if name == "snapshot and log" else filled
-                spent = restarted(bench, folder / name, totals, 1, **NEVER)
-                if n:
-                    found[name].append(spent)
-    bench.timed(Times(keys, found), "restart, 1 worker")
-    for name in ("log only", "snapshot and log"):
-        times = ratios(found, name, "snapshot only")
-        bench.figure(f"restart, {name}, time / that of a snapshot with as many entries", times)
+# --- frequency ---------------------------------------------------------------------------------------------------
 
 
-def started(bench: Bench, workers: int) -> float:
-    """Seconds of `ab.run` with nothing to restore."""
-    gc.collect()
-    start = perf_counter()
-    app = bench.run(Sums(), workers)
-    spent = perf_counter() - start
-    app.stop()
-    return spent
-
-
-def restarted(bench: Bench, where: Path, totals: Totals, workers: int, **options: Any) -> float:
-    """Seconds until there is an app with what was saved."""
-    gc.collect()
-    start = perf_counter()
-    app = bench.run(Sums(), workers, checkpoint=where, **options)
-    spent = perf_counter() - start
-    with app:
-        totals.check(app, f"restarted with {workers}")
-    return spent
-
-
-# --- recovery ----------------------------------------------------------------------------------------------------
-
-
-def measure_recovery(bench: Bench) -> None:
-    """Two worker processes with callers of their own; one is killed."""
+def measure_frequency(bench: Bench) -> None:
+    """Snapshots in the background, seldom to often, beside none. One that takes longer than the interval is followed
+    by the next when the interval has passed since its end.
+    """
     keys = entries_of(0.5, bench)
-    bench.sizes["entries of recovery"] = keys
-    few = 10_000  # keys that are called, of each worker
-    at = workers_of(4 * few, 2)
-    mine = [np.flatnonzero(at == worker)[:few] for worker in (0, 1)]
-    totals = Totals(keys)
+    bench.sizes["entries of frequency"] = keys
+    shrink = min(1.0, max(0.05, float(bench.options.scale)))
+    intervals = {f"every {shrink * every:.3g} s": shrink * every for every in INTERVALS}
     found: Found = defaultdict(list)
+    totals = Totals(keys)
+    least = shrink * 12.0
     with new_folder(bench) as folder:
-        with bench.run(Sums(), 2, checkpoint=folder / "saved", hosts="processes") as app:
-            fill(app, keys)
-            app.checkpoint()
-            for n in range(min(FEW, len(bench.rounds))):
-                kill_one(app, n % 2, mine, totals, found)
-                totals.check(app, "after a worker was lost")
-        with bench.run(Sums(), 2, checkpoint=folder / "saved") as app:
-            totals.check(app, "after a restart")
-    bench.figure("recovery, until the keys of the killed worker answer again", found["seconds"], "s")
-    bench.figure("recovery, keys of the other worker, one caller, before", found["before"], "calls/s")
-    bench.figure("recovery, keys of the other worker, answered meanwhile, share of before", found["share"])
-    bench.figure("recovery, keys of the other worker, longest call", found["longest"], "s")
-
-
-def kill_one(app: Any, killed: int, mine: Sequence[Numbers], totals: Totals, found: Found) -> None:
-    """Kill a worker while each has a caller. Every call must be answered, and counts once."""
-    over = threading.Event()
-    calls: list[list[tuple[float, float]]] = [[], []]  # of each worker: when they began and were answered
-
-    def work(worker: int) -> None:
-        numbers = mine[worker].tolist()
-        while not over.is_set():
-            begun = perf_counter()
-            app.add(numbers[len(calls[worker]) % len(numbers)], 1.0)
-            calls[worker].append((begun, perf_counter()))
-
-    def kill() -> None:
-        nonlocal when
-        sleep(1.0)
-        when = perf_counter()
-        os.kill(app._engine.driver._launcher.pids[killed], signal.SIGKILL)
-        deadline = when + 120
-        while perf_counter() < deadline and not (calls[killed] and calls[killed][-1][0] > when):
-            sleep(0.01)
-        sleep(0.5)
-        over.set()
-
-    when = 0.0
-    at_once(lambda n: kill() if n == 2 else work(n), 3)
-    for worker in (0, 1):
-        totals.add(np.resize(mine[worker], len(calls[worker])), 1.0)
-    # Answers may have been on their way: the call that waited longest is the one that waited for the new worker.
-    _, back = max((call for call in calls[killed] if call[1] > when), key=lambda call: call[1] - call[0])
-    other = calls[1 - killed]
-    before = sum(answered < when for _, answered in other)
-    meanwhile = sum(when <= answered <= back for _, answered in other)
-    first = min(begun for begun, _ in other)
-    found["seconds"].append(back - when)
-    found["before"].append(before / (when - first))
-    found["share"].append(meanwhile / (back - when) / (before / (when - first)))
-    found["longest"].append(max(answered - begun for begun, answered in other))
+        where = folder / "saved"
+        make_location(bench, where, keys, 1)
+        rate = SHARE * peak(bench, where, totals, least)
+        for n in few_rounds(bench):
+            for name in rotated(("no snapshots", *intervals), n):
+                every = intervals.get(name)
+                options = NEVER if every is None else {"snapshot_every": every}
+                with bench.run(Sums(), 1, checkpoint=where, **options) as app:
+                    call = Calls(app, totals)
+                    closed_loop(call, WARM)
+                    steady(where, call, rate, max(least, 2.5 * (every or 0)), found, name)
+                    call.check(f"frequency, {name}")
+    lines: dict[str, list[Point]] = defaultdict(list)
+    for name in ("no snapshots", *intervals):
+        for figure, unit in CALLED.items():
+            if figure != PEAK:
+                bench.figure(f"frequency, {name}, {figure}", found[f"{name}, {figure}"], unit)
+    for name, every in intervals.items():
+        add_percentiles(lines, every, found, name, "no snapshots")
+    title = f"Calls beside background snapshots of {keys * ENTRY / GB:.3g} GB"
+    draw(bench, "durability_frequency.svg", title, "seconds between snapshots", "ms of a call", lines)
 
 
 # --- parts -------------------------------------------------------------------------------------------------------
@@ -417,8 +328,7 @@ PARTS: dict[str, Callable[[Bench], None]] = {
     "cost": measure_cost,
     "calls": measure_calls,
     "snapshots": measure_snapshots,
-    "restart": measure_restart,
-    "recovery": measure_recovery,
+    "frequency": measure_frequency,
 }
 
 
@@ -428,11 +338,8 @@ def measure(bench: Bench) -> None:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)} (default: all)")
-    temporary = Path(tempfile.gettempdir())
-    parser.add_argument("--disk", type=Path, default=temporary, metavar="FOLDER", help="where state is saved")
-    folder = ROOT / "docs" / "benchmarks"
-    parser.add_argument("--plots", type=Path, default=folder, metavar="FOLDER", help="where the plot goes")
+    add_parts(parser, PARTS)
+    add_disk_options(parser)
 
 
 if __name__ == "__main__":

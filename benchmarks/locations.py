@@ -1,4 +1,4 @@
-"""What the benchmarks of saved state share: locations that are filled, sums to check, the disk alone, callers.
+"""What the benchmarks of saved state share: locations that are filled, sums to check, the disk alone, callers, plots.
 
 A state has an entry for every number below so many, and `Totals` knows what each must be. A state of a gigabyte has a
 gigabyte of keys and values, 16 bytes an entry: that is what a snapshot of it writes. In memory it is more than twice as
@@ -7,12 +7,14 @@ much.
 
 from __future__ import annotations
 
+import argparse
 import gc
 import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -21,16 +23,36 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from harness import Bench
+from harness import ROOT, Bench
+from plot import Point, line_plot
 from programs import Sums
+from report import Spread
 
 ENTRY = 16  # bytes of a key and its value
 GB = 10**9
 BATCH = 1_000_000  # rows
 NEVER = {"snapshot_every": 1e9, "snapshot_bytes": 1 << 60}
 CALLERS = 8
+FEW = 3  # rounds, where one takes minutes
+SOME = 1_000_000  # keys that are looked at where all of them would take too much memory
 
 Numbers = np.ndarray[Any, Any]
+Found = defaultdict[str, list[float]]
+
+
+def few_rounds(bench: Bench) -> range:
+    return bench.rounds[:FEW]
+
+
+def ratios(found: Mapping[str, Sequence[float]], one: str, other: str) -> list[float]:
+    return [a / b for a, b in zip(found[one], found[other], strict=True)]
+
+
+def rotated(ways: Iterable[Any], n: int) -> list[Any]:
+    """Another one comes first in each round."""
+    listed = [*ways]
+    first = n % len(listed)
+    return [*listed[first:], *listed[:first]]
 
 
 class Totals:
@@ -54,6 +76,13 @@ class Totals:
         if table.num_rows != len(self.of) or not np.array_equal(found, self.of):
             raise AssertionError(f"{who}: sums are not what was added: {differences(found, self.of)}")
 
+    def check_some(self, app: Any, who: str) -> None:
+        """Keys drawn at random are as they must be: takes little memory, however large the state is."""
+        keys = np.random.default_rng(7).integers(0, len(self.of), min(SOME, len(self.of)))
+        found = app.total.many(pa.table({"key": keys}))["result"].to_numpy()
+        if not np.array_equal(found, self.of[keys]):
+            raise AssertionError(f"{who}: sums are not what was added: {differences(found, self.of[keys])}")
+
 
 def differences(found: Numbers, expected: Numbers) -> str:
     at = np.flatnonzero(found != expected)
@@ -75,18 +104,29 @@ def entries_of(gigabytes: float, bench: Bench) -> int:
     return bench.scaled(round(gigabytes * GB / ENTRY), least=60_000)  # from 50,000 on state is restored at once
 
 
-def fill(app: Any, keys: int, value: float = 0.0) -> None:
-    """Add this to every key."""
+def fill(app: Any, keys: int, value: float = 0.0, slope: float = 0.0) -> None:
+    """Add to every key this value, and so many times the key."""
     for first in range(0, keys, BATCH):
         numbers = np.arange(first, min(keys, first + BATCH))
-        app.add.many(pa.table({"key": numbers, "value": np.full(len(numbers), value)}))
+        app.add.many(pa.table({"key": numbers, "value": value + slope * numbers}))
 
 
-def make_location(bench: Bench, where: Path, keys: int, workers: int) -> None:
+def make_location(bench: Bench, where: Path, keys: int, workers: int, slope: float = 0.0) -> None:
     """A location with one snapshot, which has every key."""
     with bench.run(Sums(), workers, checkpoint=where, durability="none") as app:
-        fill(app, keys)
+        fill(app, keys, slope=slope)
         app.checkpoint()
+
+
+@contextmanager
+def lent(kept: Path) -> Iterator[Path]:
+    """A copy of a location, for a run that must not change it; files are linked, as none is ever written again."""
+    folder = kept.with_name(f"{kept.name}, lent")
+    shutil.copytree(kept, folder, copy_function=os.link)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
 
 
 def snapshot_files(where: Path) -> list[Path]:
@@ -103,6 +143,25 @@ def log_bytes(app: Any) -> int:
 def last_snapshot(where: Path) -> int:
     """Its version, which goes up with each."""
     return max(int(file.name.partition("-")[0]) for file in (where / "manifests").iterdir())
+
+
+@contextmanager
+def counted_snapshots(where: Path) -> Iterator[Callable[[], int]]:
+    """How many were made meanwhile."""
+    over, seen = threading.Event(), [last_snapshot(where)]
+
+    def look() -> None:
+        while not over.wait(0.02):
+            if (last := last_snapshot(where)) != seen[-1]:
+                seen.append(last)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield lambda: len(seen) - 1
+    finally:
+        over.set()
+        thread.join()
 
 
 def bytes_written() -> int:
@@ -142,7 +201,10 @@ def read_raw(files: Sequence[Path]) -> tuple[float, int]:
     for path in files:
         with pa.OSFile(str(path)) as file:  # not a map of it, which would read nothing
             tables.append(pa.ipc.open_file(file).read_all())
-    return perf_counter() - start, sum(table.num_rows for table in tables)
+    spent, rows = perf_counter() - start, sum(table.num_rows for table in tables)
+    tables.clear()
+    pa.default_memory_pool().release_unused()
+    return spent, rows
 
 
 # --- callers -----------------------------------------------------------------------------------------------------
@@ -226,3 +288,29 @@ def open_loop(call: Calls, rate: float, seconds: float) -> tuple[list[float], fl
     spent = perf_counter() - start
     call.called(calls)
     return [taken for of in latencies for taken in of], calls / spent
+
+
+# --- plots and options -------------------------------------------------------------------------------------------
+
+
+def point(x: float, values: Sequence[float]) -> Point:
+    spread = Spread.of(values)
+    return Point(x, spread.median, spread.low, spread.high)
+
+
+def draw(bench: Bench, file: str, title: str, x_name: str, y_name: str, lines: Mapping[str, Sequence[Point]]) -> None:
+    folder: Path = bench.options.plots
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / file).write_text(line_plot(title, x_name, y_name, lines), encoding="utf-8")
+    bench.note(f"there is a plot, {file} in the folder of --plots")
+
+
+def add_disk_options(parser: argparse.ArgumentParser) -> None:
+    temporary = Path(tempfile.gettempdir())
+    parser.add_argument("--disk", type=Path, default=temporary, metavar="FOLDER", help="where state is saved")
+    folder = ROOT / "docs" / "benchmarks"
+    parser.add_argument("--plots", type=Path, default=folder, metavar="FOLDER", help="where plots go")
+
+
+def add_parts(parser: argparse.ArgumentParser, parts: Iterable[str]) -> None:
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(parts)} (default: all)")

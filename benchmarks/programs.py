@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import anabranch as ab
 
 
@@ -31,3 +33,25 @@ class Links(ab.Program):
     def total_behind(self, key: int) -> float:
         to = self.links[key]
         return self.totals[to]
+
+
+@ab.pure
+def process(key: int) -> int:
+    return os.getpid()
+
+
+class PlacedSums(ab.Program):
+    """Sums that say where they are."""
+
+    totals: ab.Partitioned[ab.Table[int, float]] = ab.Table(default=0.0)
+
+    def add(self, key: int, value: float) -> None:
+        self.totals[key] += value
+
+    def total(self, key: int) -> float:
+        return self.totals[key]
+
+    def where(self, key: int) -> int:
+        """The process of the worker that has the key: it writes, so that no other can run it."""
+        self.totals[key] += 0.0
+        return process(key)
