@@ -425,7 +425,8 @@ class Apart:
         if self._stopping or self.desk.broken is not None:
             return False
         self._ends[worker] = self._ends.get(worker, 0) + 1
-        if worker not in self._fleet.links and self._ends[worker] < TRIES:
+        again = self._saved is not None or self._launcher.lost is not ForkLost  # else its state is with what has ended
+        if again and worker not in self._fleet.links and self._ends[worker] < TRIES:
             log.warning("worker %s has not started: %s; it is tried again", worker, why)
             return True
         if self._saved is not None and self._ends[worker] < TRIES:

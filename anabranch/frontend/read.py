@@ -13,6 +13,8 @@ from typing import Any
 from anabranch.graph.span import Span
 from anabranch.lang.entry import EntryMethod
 
+TRIES = 5  # to parse a text
+
 
 @dataclass(frozen=True)
 class Source:
@@ -85,7 +87,13 @@ def parse_file(file: str) -> ast.Module:
 
 @functools.lru_cache(maxsize=16)
 def _parse(text: str) -> ast.Module:
-    return ast.parse(text)
+    for left in reversed(range(TRIES)):
+        try:
+            return ast.parse(text)
+        except SystemError:  # CPython counts the depth of its trees for all threads together, and may count wrongly
+            if not left:
+                raise
+    raise AssertionError("there is a last try")
 
 
 def plain_function(attribute: Any) -> FunctionType | None:

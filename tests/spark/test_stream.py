@@ -143,8 +143,8 @@ def failing_feed(marks: Path, one_in: int) -> Any:
     """As `feed`, but after a task has brought all its rows, some of its first attempts fail."""
     feed, batches_made = feeding.feed, count()
 
-    def made(target: Any, query: str, batch: int) -> Any:
-        bring, number = feed(target, query, batch), next(batches_made)
+    def made(target: Any, query: str, batch: int, recovers: bool) -> Any:
+        bring, number = feed(target, query, batch, recovers), next(batches_made)
 
         def bring_and_fail(batches: Any) -> Any:
             context = TaskContext.get()

@@ -106,7 +106,7 @@ class Gateway:
         self._serving = reach.serve({name: partial(self._inwards, name) for name in names})
         threading.Thread(target=self._serve, name="anabranch-gateway", daemon=True).start()
         told = doors.open(LEAD, json.dumps([coordinator, self._serving.address]).encode())
-        told.end()
+        told.close()  # what was sent is still read
 
     def _serve(self) -> None:
         self._doors.serve({}, {OUT: self._outwards, ADOPT: self._adopt})

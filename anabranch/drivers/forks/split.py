@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 from anabranch.drivers.forks.child import Child, Work, fork, until_ready
 from anabranch.drivers.forks.gateway import Reach
+from anabranch.drivers.streams import Broken
 
 PATIENCE = 5.0  # seconds for a fork to end that is no longer wanted
 
@@ -33,7 +34,8 @@ class Forks:
     def lead(self, number: int, coordinator: str) -> None:
         child, over = self._of[number]
         if not over.is_set():
-            self._reach.lead(child.doors, coordinator, self._names)
+            with suppress(Broken):  # it has ended, and that is told
+                self._reach.lead(child.doors, coordinator, self._names)
 
     def part(self, number: int) -> None:
         """One that is no longer wanted ends by itself, or is ended."""

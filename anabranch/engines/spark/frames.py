@@ -21,6 +21,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from anabranch.drivers.durable.marks import STREAM, Mark, Marks
+from anabranch.drivers.streams import Broken
 from anabranch.engines.spark.feeding import LOST, STAGED, Target, feed, fetch, unpack_problem
 from anabranch.lang.arrow import arrow_field
 from anabranch.lang.columns import read_batch, result_fields, result_table
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+CONNECTION = f"{Broken.__module__}."  # in the text of what a task raises whose connection fails
 TRIES = 5  # to feed a batch while workers are lost and come back
 PAUSE = 0.5  # seconds between two of them, doubled from one to the next
 GRACE = 5.0  # seconds in which it is known that a worker is lost
@@ -139,7 +141,7 @@ class Frames:
             try:
                 return self._try(spec, frame, mark)
             except Exception as error:
-                lost = isinstance(error, RowsLost) or "anabranch.drivers.flight." in str(error)
+                lost = isinstance(error, RowsLost) or CONNECTION in str(error)
                 if not (lost and self._recovers and tried < TRIES - 1):
                     raise
                 log.warning("a worker was lost while %s was fed: its rows are brought again", spec.name)
@@ -179,7 +181,7 @@ class Frames:
 
     def _explain(self, error: Exception) -> None:
         """A task that has lost a worker does not know why: raise what does."""
-        if "anabranch.drivers.flight." in str(error) and not self._recovers:
+        if CONNECTION in str(error) and not self._recovers:
             try:
                 self._refuse_closed(GRACE)
             except Exception as better:

@@ -279,3 +279,17 @@ def test_a_fork_can_be_served() -> None:
         with ab.connect(served.address, served.token) as far:
             assert far.pay(1, 5) == 105
         assert app.pay(1, 1) == 101
+
+
+def test_a_process_of_a_fork_that_ends_before_it_is_led_takes_nobody_with_it() -> None:
+    with app_of("processes") as app:
+        app.pay(1, 5)
+        launcher, _, _ = app._engine.driver.fork(lambda: None)
+        (process,) = children(pids(app)[0])
+        os.kill(process, signal.SIGKILL)
+        wait_until(lambda: not children(pids(app)[0]), "it lives")
+        launcher.launch("grpc://127.0.0.1:9", launcher.security, None, b"", lambda worker, why: False)
+        launcher.end(5.0)
+        assert app.pay(1, 5) == 110
+        with app.fork() as fork:
+            assert fork.pay(1, 5) == 115
