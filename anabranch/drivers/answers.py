@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from anabranch.drivers.desk import PULSE
 from anabranch.drivers.interrupts import HoldBack
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-PULSE = 0.1  # seconds between two looks at who is still there
 
 
 class Gone(Exception):

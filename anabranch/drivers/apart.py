@@ -25,8 +25,8 @@ from anabranch.drivers.desk import PULSE, Desk, Watch
 from anabranch.drivers.durable.settings import At
 from anabranch.drivers.fleet import Fleet, Launcher, Link, Network, Patience
 from anabranch.drivers.flight import Client, Security
+from anabranch.drivers.forks.at_coordinator import Splitting
 from anabranch.drivers.forks.launching import Forked
-from anabranch.drivers.forks.splitting import Splitting
 from anabranch.drivers.host import Host
 from anabranch.drivers.interrupts import HoldBack
 from anabranch.drivers.wire import (

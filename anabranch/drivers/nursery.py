@@ -8,7 +8,6 @@ when their coordinator is gone.
 from __future__ import annotations
 
 import fcntl
-import io
 import itertools
 import json
 import os
@@ -23,6 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import sleep
 from typing import Any
+
+from anabranch.drivers.leaving import leave, print_whole_lines
 
 Ended = Callable[[int | None], None]  # is told the exit code, negative for a signal; None where nobody knows it
 
@@ -169,9 +170,7 @@ def _bear(worker: dict[str, Any], ours: tuple[int, int, int, int]) -> None:
         from anabranch.drivers.flight import Security, Tls
         from anabranch.drivers.resident import Resident
 
-        for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):  # lines of several workers stay whole, and none is lost
-                stream.reconfigure(line_buffering=True, write_through=False)
+        print_whole_lines()
         pem = worker["tls"]
         tls = None if pem is None else Tls(*[x and x.encode() for x in pem])
         ports = None if worker["ports"] is None else range(*worker["ports"])
@@ -180,12 +179,7 @@ def _bear(worker: dict[str, Any], ours: tuple[int, int, int, int]) -> None:
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:
-        try:
-            for stream in (sys.stdout, sys.stderr):
-                with suppress(OSError, ValueError, AttributeError):  # closed, or there is none
-                    stream.flush()
-        finally:
-            os._exit(code)  # nothing of the nursery's is this process's to clean up
+        leave(code)
 
 
 def _bury(news: int) -> None:

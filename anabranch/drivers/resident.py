@@ -24,9 +24,9 @@ import pyarrow as pa
 
 from anabranch.drivers.callers import Stop
 from anabranch.drivers.flight import Security
+from anabranch.drivers.forks.at_worker import Forks
 from anabranch.drivers.forks.doors import Doors
 from anabranch.drivers.forks.gateway import Direct, Reach, Through, led
-from anabranch.drivers.forks.split import Forks
 from anabranch.drivers.host import Errand, Host
 from anabranch.drivers.kernels import Kernels
 from anabranch.drivers.letters import Letters

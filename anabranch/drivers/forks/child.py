@@ -11,7 +11,6 @@ gives back nothing: no handler that was registered for the end of the process ru
 from __future__ import annotations
 
 import gc
-import io
 import logging
 import os
 import signal
@@ -23,7 +22,11 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Any, NoReturn
 
+import pyarrow as pa
+
+from anabranch.drivers.crossing import pack_table, unpack_table
 from anabranch.drivers.forks.doors import Doors
+from anabranch.drivers.leaving import leave, print_whole_lines
 from anabranch.drivers.streams import Broken
 
 log = logging.getLogger(__name__)
@@ -59,12 +62,15 @@ def pair() -> tuple[socket.socket, socket.socket]:
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
 
-def until_ready(make: Callable[[socket.socket], object]) -> Child:
-    """Let `make` fork with one end of a pair, and wait until the copy is ready; again if it never is."""
+def until_ready(make: Callable[[socket.socket], int | None]) -> Child:
+    """Let `make` fork with one end of a pair, and wait until the copy is ready; again if it never is.
+
+    `make` gives the number of the copy, if it is one of this process.
+    """
     for left in reversed(range(TRIES)):
         ours, theirs = pair()
         try:
-            make(theirs)
+            pid = make(theirs)
         except BaseException:
             ours.close()
             raise
@@ -79,6 +85,8 @@ def until_ready(make: Callable[[socket.socket], object]) -> Child:
         if told.isdigit():
             return Child(int(told), Doors(ours))
         ours.close()
+        if pid is not None and not told:
+            Child(pid, Doors(ours)).kill()  # it may wait for a lock for ever, and would not see that it is not wanted
         why = told or "it has not said a word"
         if told or not left:
             raise Broken(f"the fork could not start: {why}")
@@ -88,12 +96,13 @@ def until_ready(make: Callable[[socket.socket], object]) -> Child:
 
 def fork(
     theirs: socket.socket, still: AbstractContextManager[Any], work: Work, ended: Callable[[], None] = lambda: None
-) -> None:
-    """Start a copy of this process that does this work behind `theirs`, and nothing else.
+) -> int:
+    """Start a copy of this process that does this work behind `theirs`, and nothing else; gives its number.
 
     `still` keeps others from what the copy needs; the work calls `doors.ready` when it can be asked something. `ended`
     is told of its end, on another thread.
     """
+    _try_tools()  # what they import is then imported once
     with ExitStack() as held:
         held.enter_context(still)
         held.enter_context(_compilers())
@@ -103,6 +112,12 @@ def fork(
         if not pid:
             _live(theirs, held, work)
     threading.Thread(target=_reap, args=(pid, ended), name=f"anabranch-fork-{pid}", daemon=True).start()
+    return pid
+
+
+def _try_tools() -> None:
+    """What had locked one of them when the process was copied has it for ever: then this does not come back."""
+    unpack_table(pack_table(pa.table({"x": [1, 2], "y": ["a", "b"]})))
 
 
 def _live(own: socket.socket, held: ExitStack, work: Work) -> NoReturn:
@@ -115,10 +130,9 @@ def _live(own: socket.socket, held: ExitStack, work: Work) -> NoReturn:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
         _let_go_of_files(own.fileno())
-        for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):  # lines of several processes stay whole, and none is lost
-                stream.reconfigure(line_buffering=True, write_through=False)
+        print_whole_lines()
         try:
+            _try_tools()
             work(Doors(own))
         except BaseException as error:
             with suppress(OSError):  # nobody waits for it any more
@@ -128,12 +142,7 @@ def _live(own: socket.socket, held: ExitStack, work: Work) -> NoReturn:
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:
-        try:
-            for stream in (sys.stdout, sys.stderr):
-                with suppress(OSError, ValueError, AttributeError):  # closed, or there is none
-                    stream.flush()
-        finally:
-            os._exit(code)
+        leave(code)
 
 
 def _let_go_of_files(own: int) -> None:

@@ -7,15 +7,12 @@ with nothing in it; else the fork is lost, and the run it was made from goes on.
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable
 from typing import Protocol
 
 from anabranch.drivers.callers import ForkLost
 from anabranch.drivers.flight import Security
-
-log = logging.getLogger(__name__)
 
 
 class Run(Protocol):

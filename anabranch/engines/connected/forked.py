@@ -14,10 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import pyarrow as pa
-
 from anabranch.drivers.callers import ForkLost, Stopped
-from anabranch.drivers.crossing import pack_table, unpack_table
 from anabranch.drivers.described import read_description
 from anabranch.drivers.durable.settings import Saving, saving_of
 from anabranch.drivers.forks.child import Child, fork, until_ready
@@ -96,7 +93,7 @@ def fork_app(app: Any, saving: Saving | None) -> ForkedApp:
     return _started(partial(_make, app, specs, saving), app._graph, specs)
 
 
-def _started(make: Callable[[socket.socket], None], graph: Graph, specs: Specs) -> ForkedApp:
+def _started(make: Callable[[socket.socket], int | None], graph: Graph, specs: Specs) -> ForkedApp:
     try:
         child = until_ready(make)
     except Broken as error:
@@ -104,21 +101,19 @@ def _started(make: Callable[[socket.socket], None], graph: Graph, specs: Specs) 
     return ForkedApp(child, graph, specs)
 
 
-def _make(app: Any, specs: Specs, saving: Saving | None, theirs: socket.socket) -> None:
+def _make(app: Any, specs: Specs, saving: Saving | None, theirs: socket.socket) -> int:
     engine = app._engine
-    _try_tools()  # what they import is then imported once
     with engine.driver.hold():
         origin = engine.origin()
 
         def work(doors: Doors) -> None:
             _live(app.copy_of(origin, saving), specs, doors)
 
-        fork(theirs, engine.tiers.still(), work)
+        return fork(theirs, engine.tiers.still(), work)
 
 
 def _live(app: App, specs: Specs, doors: Doors) -> None:
     """What the process of a fork does."""
-    _try_tools()
     reception = Reception(app, app._graph, specs, PIECE, {"checkpoint": app.checkpoint})
 
     def again(name: str, theirs: socket.socket) -> None:
@@ -133,11 +128,6 @@ def _live(app: App, specs: Specs, doors: Doors) -> None:
     doors.ready()
     doors.serve({ASK: reception.serve}, {AGAIN: again})
     app.stop()
-
-
-def _try_tools() -> None:
-    """What had locked one of them when the process was copied has it for ever: then this does not come back."""
-    unpack_table(pack_table(pa.table({"x": [1, 2], "y": ["a", "b"]})))
 
 
 def _lost(address: str, effects: bool | None, why: str) -> Exception:

@@ -221,7 +221,7 @@ class App:
     def fork(self, *, checkpoint: object = None) -> Any:
         """An independent app that starts from the current version; neither sees what the other does from then on.
 
-        It takes a few milliseconds, however large the state is: memory is shared until one of the two writes to it.
+        It takes a fraction of a second, however large the state is: memory is shared until one of the two writes to it.
         The fork lives on the machines of this app until it is stopped; one that must outlive the loss of a process
         needs a `checkpoint` location of its own, where all it has is saved before it is given to you.
 

@@ -173,12 +173,16 @@ def test_a_fork_ends_with_the_process_that_made_it() -> None:
     made, told = os.pipe()
     pid = os.fork()
     if not pid:
-        app = app_of("threads")
-        before = children("self")
-        fork = app.fork()
-        os.write(told, str(min(children("self") - before)).encode())
-        fork.pay(1, 1)
-        os.kill(os.getpid(), signal.SIGKILL)
+        try:
+            app = app_of("threads")
+            before = children("self")
+            fork = app.fork()
+            os.write(told, str(min(children("self") - before)).encode())
+            fork.pay(1, 1)
+            os.kill(os.getpid(), signal.SIGKILL)
+        finally:
+            os._exit(1)  # whatever went wrong, no second run of the tests
+    os.close(told)
     process = int(os.read(made, 64))
     os.waitpid(pid, 0)
     wait_until(lambda: not Path(f"/proc/{process}").exists(), "the fork has outlived its app")
