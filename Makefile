@@ -7,6 +7,7 @@ VENV ?= .venv
 PYTHON ?=
 CANDIDATES := python3.13 python3.12 python3.11 python3
 GOLDEN ?= tests/golden
+BENCH ?= all --rounds 5 --plots docs/benchmarks --report docs/evidence.md
 SOAK ?= --programs 3000 --compiled 1000 --seeds 20000 --minutes 10
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-input --disable-pip-version-check -c constraints.txt
@@ -15,12 +16,12 @@ SHELL := /bin/sh
 .SHELLFLAGS := -eu -c
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test check lint types imports tests jvm format soak golden clean
+.PHONY: help demo test check lint types imports tests jvm docs format soak bench golden clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-demo: $(VENV)/.stamp-run ## translate a recommender, draw its graph, run it on generated ratings
+demo: $(VENV)/.stamp-run ## a recommender alive: ratings, a snapshot, a lost worker, a second one; half a minute
 	@$(BIN)/anabranch demo
 
 test: check ## the whole gate, what CI runs (same as make check)
@@ -52,14 +53,20 @@ tests: $(VENV)/.stamp-dev jvm ## tests, and the examples of docstrings, README a
 jvm: $(VENV)/.stamp-dev ## find the Java that Spark's tests run on; where there is none, install one
 	@$(BIN)/python -m tests.jvm --install
 
+docs: $(VENV)/.stamp-docs ## the guide and the reference as a site in build/site; warnings and dead links are errors
+	$(BIN)/python docs/making/make_site.py build/site
+
 format: $(VENV)/.stamp-dev ## rewrite the sources in the project's style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-soak: $(VENV)/.stamp-dev jvm ## many more random programs, simulated stories, minutes of load, kills; writes docs/soak.md
+soak: $(VENV)/.stamp-dev jvm ## many more random programs, simulated stories, minutes of load, kills, an elastic cluster; writes docs/soak.md
 	$(BIN)/python -m tests.soak $(SOAK) --report docs/soak.md
 	ANABRANCH_TESTS=all $(BIN)/pytest -n auto -q --ignore=tests/spark --hypothesis-profile=soak
 	ANABRANCH_TESTS=all $(BIN)/pytest -q tests/spark
+
+bench: $(VENV)/.stamp-dev jvm ## beside other systems, each installed when first needed; writes docs/evidence.md
+	$(BIN)/anabranch bench $(BENCH)
 
 golden: $(VENV)/.stamp-dev ## rewrite the golden files; read the diff before you commit it
 	$(BIN)/pytest -q $(GOLDEN) --update-golden
@@ -77,6 +84,11 @@ $(VENV)/.stamp-run: pyproject.toml constraints.txt | $(VENV)/.stamp-venv
 $(VENV)/.stamp-dev: pyproject.toml constraints.txt | $(VENV)/.stamp-venv
 	@echo "installing anabranch and its development tools into $(VENV)"
 	@$(PIP_INSTALL) -e '.[dev]'
+	@touch $(VENV)/.stamp-run $@
+
+$(VENV)/.stamp-docs: pyproject.toml constraints.txt | $(VENV)/.stamp-venv
+	@echo "installing anabranch and what builds its site into $(VENV)"
+	@$(PIP_INSTALL) -e '.[docs]'
 	@touch $(VENV)/.stamp-run $@
 
 # A candidate is tried by running it: version managers put names on the path that answer "not installed".

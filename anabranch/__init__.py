@@ -13,8 +13,9 @@ The layers, lowest first; each may import only those before it:
     drivers/     hosts of the machines: threads
     engines/     what runs programs: sequential, the oracle; embedded, behind run; connected, behind connect
     checking.py  check: what the compiler found, and which entries kernels cannot run
+    testing/     the kit with which users test their own programs
     inspecting/  what a checkpoint location holds: look at it, read it, migrate it, without the program
-    cli.py       the command line, with demo.py
+    cli.py       the command line, with demo/
 """
 
 from typing import TYPE_CHECKING, Any
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from anabranch.frontend.diagnostics import Diagnostic as Diagnostic
     from anabranch.graph.nodes import Graph as Graph
     from anabranch.inspecting import read_checkpoint as read_checkpoint
+    from anabranch.runtime.elastic import Autoscale as Autoscale
 
 __version__ = VERSION
 
@@ -85,6 +87,7 @@ __all__ = [
 # name -> module that defines it: imported when first used, so that `import anabranch` stays light.
 _LAZY: dict[str, str] = {
     "AnswerLost": "anabranch.engines.connected",
+    "Autoscale": "anabranch.runtime.elastic",
     "CompileError": "anabranch.frontend.diagnostics",
     "Diagnostic": "anabranch.frontend.diagnostics",
     "Graph": "anabranch.graph.nodes",

@@ -1,4 +1,4 @@
-"""The command line: `anabranch check FILE`, `graph FILE`, `demo`, `inspect LOCATION`, `migrate LOCATION`."""
+"""The command line: `anabranch check FILE`, `graph FILE`, `demo`, `bench NAME`, `inspect LOCATION`, `migrate ...`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import importlib.util
 import io
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from anabranch.frontend.diagnostics import CompileError, Diagnostic
 from anabranch.graph.nodes import Graph
 from anabranch.lang import Program
 
-OK, FOUND, USAGE = 0, 1, 2
+OK, FOUND, USAGE, INTERRUPTED = 0, 1, 2, 130
 FORMATS: dict[str, Callable[[Graph], str]] = {
     "text": str,
     "drawing": Graph.draw,
@@ -70,7 +71,9 @@ def _parser() -> argparse.ArgumentParser:
     two.add_argument("--format", choices=FORMATS, default="text")
     two.set_defaults(run=_graph)
 
-    three = commands.add_parser("demo", help="compile and run the recommender on generated data")
+    three = commands.add_parser("demo", help="the recommender alive: ratings, a snapshot, a lost worker, a second one")
+    three.add_argument("--on", choices=["processes", "spark"], default="processes", help="what the workers are")
+    three.add_argument("--seconds", type=float, default=20.0, metavar="N", help="how long the show is")
     three.set_defaults(run=_demo)
 
     four = commands.add_parser("inspect", help="show what a checkpoint location holds, and check every file of it")
@@ -88,7 +91,17 @@ def _parser() -> argparse.ArgumentParser:
     five.add_argument("--dry-run", action="store_true", help="only say what would be done")
     five.add_argument("--fence", choices=["create", "none"], default="create", help="as for ab.run")
     five.set_defaults(run=_migrate)
-    for each in (one, two, three, four, five):
+
+    six = commands.add_parser("bench", help="measure anabranch beside other systems, in a checkout of the repository")
+    six.add_argument("names", nargs="*", metavar="NAME", help="of a benchmark, or all; none: list them and the peers")
+    six.add_argument("--against", metavar="PEER,PEER", help="the peers to measure beside (default: all)")
+    six.add_argument("--rounds", metavar="N", help="timed rounds (default: 5)")
+    six.add_argument("--scale", metavar="F", help="multiplies all sizes (default: 1)")
+    six.add_argument("--plots", metavar="FOLDER", help="where plots go")
+    six.add_argument("--report", metavar="FILE", help="a page to write the tables into")
+    six.add_argument("--envs", metavar="FOLDER", help="the environments of peers (default: in the user's cache)")
+    six.set_defaults(run=_bench)
+    for each in (one, two, three, four, five, six):
         each.add_argument("--json", action="store_true", help="one JSON object on standard output")
     return parser
 
@@ -144,9 +157,33 @@ def _graph(options: argparse.Namespace) -> int:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    from anabranch import demo  # needs rich, which the other commands do not
+    from anabranch.demo.show import run  # needs rich, which the other commands do not
 
-    return demo.run(json=options.json)
+    if options.seconds <= 0:
+        raise Refused(f"--seconds is a time above zero, got {options.seconds:g}")
+    try:
+        return run(json=options.json, on=options.on, seconds=options.seconds)
+    except KeyboardInterrupt:
+        print("anabranch: the demo was ended before its end", file=sys.stderr)
+        return INTERRUPTED
+    except ImportError as error:
+        if error.name != "pyspark":
+            raise
+        raise Refused('--on spark needs Spark: pip install "anabranch[spark]", and a Java') from error
+
+
+def _bench(options: argparse.Namespace) -> int:
+    """Benchmarks are scripts of the repository, no part of the package: they run in a process of their own."""
+    script = Path(__file__).resolve().parent.parent / "benchmarks" / "peers" / "run.py"
+    if not script.is_file():
+        raise Refused("the benchmarks are not in the package: run `make bench` in a checkout of the repository")
+    given = {name: getattr(options, name) for name in ("against", "rounds", "scale", "plots", "report", "envs")}
+    arguments = [word for name, value in given.items() if value is not None for word in (f"--{name}", value)]
+    command = [sys.executable, str(script), *options.names, *arguments, *(["--json"] if options.json else [])]
+    try:
+        return subprocess.run(command, check=False).returncode
+    except KeyboardInterrupt:
+        return INTERRUPTED
 
 
 def _inspect(options: argparse.Namespace) -> int:

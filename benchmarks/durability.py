@@ -88,7 +88,7 @@ CALLED = {
 
 
 def measure_cost(bench: Bench) -> None:
-    """Keyed sums, fed as an iterator of batches: each is on disk before the next begins."""
+    """Keyed sums, fed as an iterator of batches: all are on disk when it comes back."""
     rows, keys = bench.size("rows of cost", 10_000_000), bench.size("keys of cost", 1_000_000)
     batches = uniform_rows(rows, keys, bench.size("rows a batch", 1_000_000))
     for workers in (1, 2):

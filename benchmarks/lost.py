@@ -20,7 +20,7 @@ from harness import Bench
 from hosts import PROCESSES, WORKERS, workers_of
 from locations import Found, Numbers, Totals, at_once, entries_of, few_rounds, fill, new_folder
 from programs import PlacedSums
-from spark_native import start_spark
+from spark_session import start_spark
 
 PLACES = 10_000  # keys that are added to, of each worker, and as many that are only read
 WARM = 1.0  # seconds of calls before a worker is killed

@@ -13,6 +13,7 @@ LEFT, RIGHT, TOP, BOTTOM = 84, 176, 64, 62
 LINE = 16  # height of a line of text
 INK, QUIET, GRID = "#0f172a", "#64748b", "#e2e8f0"
 COLOURS = ("#2563eb", "#d97706", "#0f766e", "#7c3aed", "#be123c", "#475569")  # apart also for the colour-blind
+MORE_COLOURS = (*COLOURS, "#0891b2", "#ca8a04", "#65a30d", "#c026d3", "#ea580c", "#94a3b8", "#1e3a8a", "#14532d")
 FONT = "ui-sans-serif, system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
 UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
@@ -65,10 +66,35 @@ def line_plot(title: str, x_name: str, y_name: str, lines: Mapping[str, Sequence
     parts.append(f'<path d="M{LEFT} {HEIGHT - BOTTOM}H{WIDTH - RIGHT}" stroke="{QUIET}"/>')
     ends = {name: y_axis.at(line[-1].y) for name, line in lines.items()}
     labels = apart(ends)
-    for (name, line), colour in zip(lines.items(), COLOURS, strict=False):
+    for (name, line), colour in zip(lines.items(), MORE_COLOURS, strict=False):
         parts += draw_line(name, line, colour, x_axis, y_axis)
         parts.append(text(WIDTH - RIGHT + 10, labels[name] + 4, name, colour, bold=True))
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
+    return "\n".join([f'{head} font-family="{FONT}">', *parts, "</svg>\n"])
+
+
+def bar_plot(title: str, x_name: str, bars: Mapping[str, float]) -> str:
+    """A picture with a bar for each name, the longest first, on a logarithmic axis."""
+    order = sorted(bars.items(), key=lambda item: -item[1])
+    bottom, left, step = TOP + 24 * len(bars), 250, 24
+    marks = ticks(min(bars.values()) / 2, max(bars.values()))
+    axis = Axis(marks[0], marks[-1], left, WIDTH - 90)
+    height = bottom + BOTTOM
+    parts = [
+        f'<rect width="{WIDTH}" height="{height}" rx="12" fill="#ffffff" stroke="{GRID}"/>',
+        text(20, 32, title, INK, size=17, bold=True),
+        text((left + WIDTH - 90) / 2, height - 16, x_name, QUIET, anchor="middle"),
+    ]
+    for tick in marks:
+        x = axis.at(tick)
+        parts.append(f'<path d="M{x:.1f} {TOP - 8}V{bottom}" stroke="{GRID}"/>')
+        parts.append(text(x, bottom + 20, short(tick), QUIET, anchor="middle"))
+    for number, (name, value) in enumerate(order):
+        y, end = TOP + step * number, axis.at(value)
+        parts.append(text(left - 10, y + 12, name, INK, anchor="end"))
+        parts.append(f'<rect x="{left}" y="{y}" width="{end - left:.1f}" height="16" rx="3" fill="{COLOURS[0]}"/>')
+        parts.append(text(end + 8, y + 12, short(value), QUIET))
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}"'
     return "\n".join([f'{head} font-family="{FONT}">', *parts, "</svg>\n"])
 
 
@@ -101,13 +127,13 @@ def ticks(low: float, high: float) -> list[float]:
     return [int(mark) if mark >= 1 else mark for mark in marks if first <= mark <= last]
 
 
-def apart(ends: Mapping[str, float]) -> dict[str, float]:
+def apart(ends: Mapping[str, float], bottom: float = HEIGHT - BOTTOM) -> dict[str, float]:
     """Heights of labels: beside the ends of their lines, moved so that none covers another."""
     placed = dict(sorted(ends.items(), key=lambda item: item[1]))
     for upper, lower in pairwise(placed):
         placed[lower] = max(placed[lower], placed[upper] + LINE)
     for lower, upper in pairwise(reversed(placed)):
-        placed[lower] = min(placed[lower], HEIGHT - BOTTOM)
+        placed[lower] = min(placed[lower], bottom)
         placed[upper] = min(placed[upper], placed[lower] - LINE)
     return placed
 

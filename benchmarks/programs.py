@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 import anabranch as ab
 
@@ -35,6 +36,36 @@ class Links(ab.Program):
         return self.totals[to]
 
 
+class Ways(ab.Program):
+    """An entry for each way in which workers work together."""
+
+    links: ab.Partitioned[ab.Table[int, int]] = ab.Table(default=0)
+    totals: ab.Partitioned[ab.Table[int, float]] = ab.Table(default=0.0)
+    seen: ab.Partial[ab.Table[int, int]] = ab.Table(default=0)
+
+    def link(self, key: int, to: int) -> None:
+        self.links[key] = to
+
+    def add(self, key: int, value: float) -> None:
+        """One stage."""
+        self.totals[key] += value
+
+    def pass_on(self, key: int, value: float) -> None:
+        """Two, and an exchange between them."""
+        to = self.links[key]
+        self.totals[to] += value
+
+    def times_seen(self, key: int) -> int:
+        """Everywhere, and gathered."""
+        counts = ab.everywhere(self.seen[key])
+        return sum(ab.gather(counts))
+
+    def transfer(self, source: int, target: int, value: float) -> None:
+        """Winding: two keys of one state."""
+        self.totals[source] -= value
+        self.totals[target] += value
+
+
 @ab.pure
 def process(key: int) -> int:
     return os.getpid()
@@ -55,3 +86,48 @@ class PlacedSums(ab.Program):
         """The process of the worker that has the key: it writes, so that no other can run it."""
         self.totals[key] += 0.0
         return process(key)
+
+
+class Turns(ab.Program):
+    """A row keeps its worker at work: so many turns of a sum that cannot be shortened, to count one or nothing."""
+
+    totals: ab.Partitioned[ab.Table[int, float]] = ab.Table(default=0.0)
+
+    def add(self, key: int, value: float, turns: int) -> None:
+        x = value
+        for _ in range(turns):
+            x = 3.9 * x * (1.0 - x)
+        self.totals[key] += 1.0 if x > 0.5 else 0.0
+
+    def where(self, key: int) -> int:
+        self.totals[key] += 0.0
+        return process(key)
+
+
+@ab.pure
+def wait(seconds: float) -> float:
+    time.sleep(seconds)
+    return 0.0
+
+
+class Waits(ab.Program):
+    """A row keeps its worker waiting, as if it were computed elsewhere, on a core that no other worker has."""
+
+    totals: ab.Partitioned[ab.Table[int, float]] = ab.Table(default=0.0)
+
+    def add(self, key: int, value: float, seconds: float) -> None:
+        self.totals[key] += value + wait(seconds)
+
+
+class WindowedWords(ab.Program):
+    """Words counted by window of event time: the window is part of the key."""
+
+    counts: ab.Partitioned[ab.Table[tuple[int, str], int]] = ab.Table(default=0)
+
+    def __init__(self, size: int) -> None:
+        self.size = size  # milliseconds
+
+    def add(self, time: int, line: str) -> None:
+        window = time // self.size
+        for word in line.split():
+            self.counts[window, word] += 1

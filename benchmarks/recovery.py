@@ -40,6 +40,7 @@ from locations import (
     add_parts,
     draw,
     entries_of,
+    fetch_memory,
     few_rounds,
     fill,
     lent,
@@ -56,6 +57,7 @@ from plot import Point
 from programs import Sums
 
 SIZES = (0.5, 1.0, 2.0)  # GB of the part `restart`
+IN_MEMORY = 44  # bytes an entry: itself, the index, and some room
 LARGEST = 1.0  # GB of which every key is looked at; that takes half as much memory again as the state
 WAYS = ((1, 1), (2, 1), (1, 2), (2, 2))  # workers that saved it, workers that restore it
 AMOUNTS = (10, 30, 100, 300, 1000)  # batches of the part `replay`
@@ -70,7 +72,7 @@ WORKERS = (1, 2)
 
 
 def measure_restart(bench: Bench) -> None:
-    """`ab.run` until it returns, beside pyarrow that reads the same files; both in this process."""
+    """`ab.run` until it returns, beside pyarrow that reads the same files; both here, with memory at hand."""
     lines: dict[str, list[Point]] = defaultdict(list)
     for size in SIZES:
         keys = entries_of(size, bench)
@@ -85,6 +87,7 @@ def measure_restart(bench: Bench) -> None:
             bench.figure(f"{what}, workers {name}, speed / that of pyarrow", ratio, at_least=limit)
             bench.figure(f"{what}, workers {name}, of it ab.run without checkpoint", found[f"empty, {name}"], "s")
             lines[name].append(point(keys * ENTRY, found[name]))
+        bench.figure(f"{what}, as much memory as it takes, fetched by the machine before", found["memory"], "s")
         lines["pyarrow reads"].append(point(keys * ENTRY, found["raw, 1 -> 1"]))
     title = "Restart: workers before -> now"
     draw(bench, "recovery_restart.svg", title, "bytes of keys and values", "seconds", lines)
@@ -99,12 +102,15 @@ def _restart(bench: Bench, keys: int, look_at_all: bool) -> Found:
         for n in (-1, *few_rounds(bench)):  # the first is not like the others
             for before, now in rotated(WAYS, n):
                 with lent(folder / str(before)) as where:
+                    fetch_memory(IN_MEMORY * keys)
                     raw, rows = read_raw(snapshot_files(where))
                     if rows != keys:
                         raise AssertionError(f"pyarrow found {rows} rows, not {keys}")
+                    fetched = fetch_memory(IN_MEMORY * keys)
                     spent = restarted(bench, where, totals, now, look_at_all)
                 empty = started(bench, now)
                 if n >= 0:
+                    found["memory"].append(fetched)
                     for what, value in (("", spent), ("raw, ", raw), ("empty, ", empty)):
                         found[f"{what}{before} -> {now}"].append(value)
     return found

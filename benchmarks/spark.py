@@ -25,7 +25,8 @@ import pyarrow.parquet as pq
 from harness import Bench, Times, main, require_same
 from hosts import PROCESSES, THREADS, WORKERS, measure_calls, measure_crossing, measure_starts
 from programs import Sums
-from spark_native import keyed_sum_pandas, make_files, rows_of, start_spark
+from spark_native import keyed_sum_pandas, make_files
+from spark_session import rows_of, start_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

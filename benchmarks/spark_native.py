@@ -8,32 +8,25 @@ state has its full size when the timing starts; `transformWithStateInPandas` cal
 fewer rows, and starts with no state. Figures are those of single micro-batches, `--rounds` of them (default: 9), after
 as many that are not counted, by the times that Spark reports of them: from looking for files to the committed state.
 
-`make_files`, `start_spark`, `keyed_sum_native` and `keyed_sum_pandas` are for other benchmarks too.
+`make_files`, `keyed_sum_native` and `keyed_sum_pandas` are for other benchmarks too.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
-import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from harness import ROOT, Bench, main
-
-from tests.jvm import find_jvm
+from harness import Bench, main
+from spark_session import rows_of, start_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-SCHEMA = "key long, value double"
-ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
 def make_files(folder: Path, files: int, rows: int, keys: int, fill: bool = True) -> int:
@@ -52,44 +45,6 @@ def make_files(folder: Path, files: int, rows: int, keys: int, fill: bool = True
         time = path.stat().st_mtime - len(parts) + number
         os.utime(path, (time, time))
     return len(parts)
-
-
-@contextmanager
-def start_spark(cores: int = 2, residents: int = 0) -> Iterator[SparkSession]:
-    """A session on this machine with so many cores, and as many partitions of every state.
-
-    `residents` are tasks that stay: there are slots for them beside the cores.
-    """
-    os.environ["JAVA_HOME"] = str(find_jvm())
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-    from pyspark.sql import SparkSession
-
-    with tempfile.TemporaryDirectory() as folder:
-        builder = SparkSession.builder.master(f"local[{cores + residents}]").appName("anabranch benchmarks")
-        for name, value in {
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.memory": "4g",
-            "spark.executorEnv.PYTHONPATH": str(ROOT),
-            "spark.local.dir": f"{folder}/local",
-            "spark.log.level": "ERROR",
-            "spark.sql.shuffle.partitions": str(cores),
-            "spark.sql.streaming.numRecentProgressUpdates": "10000",
-            "spark.sql.streaming.pollingDelay": "250ms",  # a stream that waits for files takes no time from another
-            "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
-            "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-            "spark.sql.warehouse.dir": f"{folder}/warehouse",
-            "spark.ui.enabled": "false",
-            "spark.ui.showConsoleProgress": "false",
-        }.items():
-            builder = builder.config(name, value)
-        session = builder.getOrCreate()
-        try:
-            yield session
-        finally:
-            session.stop()
 
 
 def keyed_sum_native(spark: SparkSession, folder: Path, batches: int) -> list[float]:
@@ -121,10 +76,6 @@ def keyed_sum_pandas(spark: SparkSession, folder: Path, batches: int) -> list[fl
         grouped.transformWithStateInPandas(Sum(), "key long, total double", outputMode="Update", timeMode="None"),
         batches,
     )
-
-
-def rows_of(spark: SparkSession, folder: Path) -> DataFrame:
-    return spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder))
 
 
 def steady_rates(results: DataFrame, batches: int) -> list[float]:

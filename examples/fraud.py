@@ -1,4 +1,9 @@
-"""Fraud rules on card payments: records as parameters, as state and as results; each rule is a pure function."""
+"""Fraud rules on card payments: records as parameters, as state and as results; each rule is a pure function.
+
+Shows: records in and out, helpers and functions of your own, and two states that live at the same key.
+
+    python examples/fraud.py
+"""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -80,6 +85,32 @@ class FraudRules(ab.Program):
 
 NOON = datetime(2026, 3, 1, 12)
 
+
+def main() -> None:
+    """A hundred cards pay every hour for a day; in the afternoon one of them pays a fortune far away.
+
+    >>> main()
+    2400 payments, 2391 accepted
+    2026-03-02 02:30: card 7 pays 900.00 in FR: large, far
+    8 payments of the card were refused because it was blocked
+    blocked since 2026-03-02 02:30:00; its mean payment is 10.00
+    """
+    hours = [(NOON + timedelta(hours=hour), card) for hour in range(24) for card in range(100)]
+    payments = [Payment(f"card {card}", 1_000, "DE", at) for at, card in hours]
+    stolen = next(i for i, payment in enumerate(payments) if payment.card == "card 7" and payment.at.hour == 3)
+    payments[stolen] = Payment("card 7", 90_000, "FR", payments[stolen].at - timedelta(minutes=30))
+    with ab.run(FraudRules(), workers=2) as app:
+        verdicts = app.pay.many(payments)
+        profile, since = app.profile("card 7"), app.unblock("card 7")
+    print(f"{len(payments)} payments, {sum(verdict.accepted for verdict in verdicts)} accepted")
+    _, cents, country, at = payments[stolen]
+    print(f"{at:%Y-%m-%d %H:%M}: card 7 pays {cents / 100:.2f} in {country}: {', '.join(verdicts[stolen].reasons)}")
+    blocked = sum(verdict.reasons == ["blocked"] for verdict in verdicts)
+    print(f"{blocked} payments of the card were refused because it was blocked")
+    print(f"blocked since {since}; its mean payment is {profile.mean / 100:.2f}")
+
+
+# What the tests call, one after the other, on every engine.
 CALLS: list[tuple[str, tuple[object, ...]]] = [
     ("profile", ("c1",)),
     ("pay", (Payment("c1", 1000, "DE", NOON),)),
@@ -96,3 +127,7 @@ CALLS: list[tuple[str, tuple[object, ...]]] = [
     ("pay", (Payment("c1", 10, "DE", NOON + timedelta(days=1)),)),
     ("profile", ("c1",)),
 ]
+
+
+if __name__ == "__main__":
+    main()

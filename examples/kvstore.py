@@ -1,4 +1,9 @@
-"""A key-value store of counters: the smallest program with state, one entry per operation."""
+"""A key-value store of counters: the smallest program with state, one entry per operation.
+
+Shows: a partitioned table, calls and batches, and that a request takes effect whole or not at all.
+
+    python examples/kvstore.py
+"""
 
 import anabranch as ab
 
@@ -22,6 +27,25 @@ class KeyValueStore(ab.Program):
         return count
 
 
+def main() -> None:
+    """
+    >>> main()
+    key 7 holds 49, key 1000 holds None
+    key 7 was counted up to 50
+    KeyError: 'key 1000', and the batch that asked for it removed nothing: 1000 keys
+    """
+    with ab.run(KeyValueStore(), workers=2) as app:
+        numbers = range(1_000)
+        app.put.many({"key": [f"key {n}" for n in numbers], "value": [n * n for n in numbers]})
+        print(f"key 7 holds {app.get('key 7')}, key 1000 holds {app.get('key 1000')}")
+        print(f"key 7 was counted up to {app.increment('key 7')}")
+        try:
+            app.remove.many({"key": ["key 5", "key 1000"]})
+        except KeyError as error:
+            print(f"KeyError: {error}, and the batch that asked for it removed nothing: {len(app.state.data)} keys")
+
+
+# What the tests call, one after the other, on every engine.
 CALLS: list[tuple[str, tuple[object, ...]]] = [
     ("get", ("a",)),
     ("put", ("a", 1)),
@@ -40,3 +64,7 @@ CALLS: list[tuple[str, tuple[object, ...]]] = [
     ("put", ("", -1)),
     ("get", ("",)),
 ]
+
+
+if __name__ == "__main__":
+    main()

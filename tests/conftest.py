@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import gc
 import os
 import signal
 from collections.abc import Callable
@@ -41,6 +42,12 @@ def pytest_configure() -> None:
     os.environ.setdefault("ANABRANCH_CACHE", str(Path(__file__).parent.parent / ".kernel_cache"))
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of collected tests stay to the end: without this every full collection looks at them again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

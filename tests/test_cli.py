@@ -121,7 +121,7 @@ def test_the_module_is_the_command() -> None:
     assert done.stdout.endswith("no problems\n")
 
 
-def test_the_demo_as_json() -> None:
-    done = subprocess.run([sys.executable, "-m", "anabranch", "demo", "--json"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["recommendations"]
+@pytest.mark.parametrize("seconds", ["0", "-1"])
+def test_a_demo_without_time_is_refused(seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--seconds", seconds]) == 2
+    assert "--seconds is a time above zero" in capsys.readouterr().err

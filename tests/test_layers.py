@@ -1,4 +1,4 @@
-"""`import anabranch` is light: what is optional or slow to load is loaded by those who use it."""
+"""`import anabranch` is light, and so is its kit for tests: what is optional or slow is loaded by those who use it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import sys
 
 import pytest
 
-ABSENT = ["numba", "pyspark", "rich", "pyarrow"]
+ABSENT = ["numba", "pyspark", "rich", "pyarrow", "pytest"]
 
 
-@pytest.fixture(scope="module")
-def loaded() -> set[str]:
-    script = "import sys, json, anabranch; print(json.dumps(sorted(sys.modules)))"
+@pytest.fixture(scope="module", params=["anabranch", "anabranch.testing"])
+def loaded(request: pytest.FixtureRequest) -> set[str]:
+    script = f"import sys, json, {request.param}; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     return {name.partition(".")[0] for name in json.loads(done.stdout)}
 

@@ -6,14 +6,19 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from anabranch.drivers.desk import PULSE
-from anabranch.drivers.interrupts import HoldBack
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+
+class Relents(Protocol):
+    """Is asked, while someone waits, whether to wait on: it raises if not."""
+
+    def relent(self) -> None: ...
 
 
 class Gone(Exception):
@@ -39,7 +44,7 @@ class Questions:
         self._waiting: dict[Any, _Waiting] = {}
         self._lock = threading.Lock()
 
-    def ask(self, question: Any, messages: Mapping[int, Any], interrupts: HoldBack | None = None) -> dict[int, Any]:
+    def ask(self, question: Any, messages: Mapping[int, Any], interrupts: Relents | None = None) -> dict[int, Any]:
         """Send each worker its message, and wait for an answer of each, as long as they are who they are now."""
         waiting = _Waiting(set(messages), {worker: self._links.get(worker) for worker in messages})
         if not messages:
@@ -49,9 +54,13 @@ class Questions:
         for worker, message in messages.items():
             self._post(worker, message)
         while not waiting.complete.wait(PULSE):
-            if interrupts is not None:
-                interrupts.relent()
-            self._refuse()
+            try:
+                if interrupts is not None:
+                    interrupts.relent()
+                self._refuse()
+            except BaseException:
+                self._drop(waiting)
+                raise
             for worker in list(waiting.open):
                 if waiting.links[worker] is None or self._links.get(worker) is not waiting.links[worker]:
                     self._drop(waiting)

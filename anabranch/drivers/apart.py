@@ -17,23 +17,26 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any, TypeVar
 
-from anabranch.drivers import pieces
 from anabranch.drivers.answers import Questions, until_all_answer, without_problems
 from anabranch.drivers.between import HOLDER, Between, Step
+from anabranch.drivers.bringing import Bringing
 from anabranch.drivers.callers import ForkLost, Gate, Stop, Stopped
 from anabranch.drivers.desk import PULSE, Desk, Watch
 from anabranch.drivers.durable.settings import At
 from anabranch.drivers.fleet import Fleet, Launcher, Link, Network, Patience
-from anabranch.drivers.flight import Client, Security
+from anabranch.drivers.flight import Security
 from anabranch.drivers.forks.at_coordinator import Splitting
 from anabranch.drivers.forks.launching import Forked
-from anabranch.drivers.host import Host
+from anabranch.drivers.host import Errand, Host
 from anabranch.drivers.interrupts import HoldBack
+from anabranch.drivers.scaling.at_coordinator import Scaling, setup_under
+from anabranch.drivers.streams import Broken, Refused, Remote
 from anabranch.drivers.wire import (
     Broke,
     Content,
     Copied,
     Copy,
+    Done,
     Drop,
     FromDisk,
     Install,
@@ -56,7 +59,6 @@ from anabranch.runtime.collecting import Copies
 from anabranch.runtime.coordinator import Coordinator
 from anabranch.runtime.messages import (
     NOTHING_YET,
-    AtWorkers,
     Collect,
     Committed,
     Entries,
@@ -65,11 +67,11 @@ from anabranch.runtime.messages import (
     Joined,
     Lost,
     Outcome,
-    Placed,
     Seen,
     Stalled,
     Version,
 )
+from anabranch.runtime.routing import Routing
 from anabranch.runtime.worker import Worker
 
 log = logging.getLogger(__name__)
@@ -99,11 +101,13 @@ class Apart:
         network: Network | None = None,
         saved: SavedAt | None = None,
         memory: int | None = None,
+        spares: int = 0,
     ) -> None:
         """`machine` runs what is collected here, `copies` are for reads and writes between two epochs.
 
         `beginning` is what instances hold before the first epoch. If the run is `saved` a worker that is lost is
-        started again, and restores what it had. All workers together have `memory` bytes for their states.
+        started again, and restores what it had. All workers together have `memory` bytes for their states. `spares`
+        more of them are there, with nothing to do.
         """
         self._saved = saved
         self.stands_on = 0 if saved is None else saved.found  # the generation whose history has what is committed
@@ -112,7 +116,8 @@ class Apart:
         self._patience = patience or Patience()
         self.routing = copies.routing
         self._stopping = False
-        self._ends: dict[int, int] = {}  # by worker: how often one has ended
+        self._ends: dict[int, int] = {}  # by worker: how often one has ended since one was there
+        self._heard: list[Reported | None] = []  # what was told last of how busy they are
         self._process = os.getpid()
         self._left = False  # stopped, with forks that live on
         self.desk = Desk(coordinator, committed, gate or Gate(), self._post, self.progress, committed)
@@ -128,6 +133,7 @@ class Apart:
                 routing.worker_of_instance,
                 saved,
                 memory,
+                routing.version,
             ),
             fingerprint,
             wire,
@@ -137,15 +143,18 @@ class Apart:
             launcher.host,
             ports,
         )
+        self._bringing = Bringing(self._fleet.links, self._fleet.security, wire.values)
         self._questions = Questions(self._fleet.links, self._post, self._refuse_ended)
         self._between = Between(self.desk, copies, self._questions)
         self._forks = Splitting(
             self.desk, self._fleet, self._questions, routing, launcher.host, lambda: self.addresses, self._last_parted
         )
+        self._scaling = Scaling(self.desk, self._fleet, self._questions, launcher, spares)
         atexit.register(self._at_exit)  # before the server's own end, which would look like the loss of all workers
         try:
             launcher.launch(self._fleet.server.address, self._fleet.security, ports, program, self.ended)
             self._wait_for_all()
+            self._scaling.keep_spares()
         except BaseException:
             self._end()
             raise
@@ -167,13 +176,20 @@ class Apart:
     # -- clients ------------------------------------------------------------------------------------------------------
 
     def submit(
-        self, entry: str, rows: Sequence[tuple[Any, ...]], watch: Watch | None = None, mark: Any = None
+        self,
+        entry: str,
+        rows: Sequence[tuple[Any, ...]],
+        watch: Watch | None = None,
+        mark: Any = None,
+        durable: bool = True,
     ) -> Outcome:
+        """Run a request; who does not want to wait until it is on disk calls `desk.make_durable` later."""
         self.refuse_from_within()
         with HoldBack() as interrupts:
             with self.desk.locked(interrupts):
                 outcome = self.desk.submit(entry, rows, interrupts, watch, mark)
-            self.desk.make_durable()
+            if durable:
+                self.desk.make_durable()
             return outcome
 
     @contextmanager
@@ -192,6 +208,32 @@ class Apart:
         """Write between two epochs, all steps or none."""
         self.refuse_from_within()
         self._between.change(steps, check)
+
+    def scale(self, routing: Routing, machine: Worker, copies: Copies, switch: Callable[[], None]) -> float:
+        """Go over to another routing, while epochs run; `switch` is called when it counts. Gives the seconds in which
+        nothing could run.
+        """
+        self.refuse_from_within()
+        if self._forks and routing.workers < self.routing.workers:
+            raise TypeError("an app that has forks cannot do with fewer workers, where they live: stop the forks first")
+
+        def decided() -> None:
+            self.routing = self._forks.routing = routing
+            self._fleet.setup = setup_under(self._fleet.setup, routing)
+            self._fleet.needed = routing.workers
+            self._host.mail.put(Errand(lambda: setattr(self._host, "worker", machine)))
+            self._between.switch(copies)
+            switch()
+
+        return self._scaling.scale(self.routing, routing, lambda: self._installed, decided)
+
+    def renew(self, worker: int, why: str) -> None:
+        """Let another take the place of a worker that has no state; comes back when it is there."""
+        self.refuse_from_within()
+        if self.routing.hosted(worker):
+            raise RuntimeError(f"worker {worker} has state: it can only go when that is elsewhere")
+        self.lost(worker, why)
+        self._scaling.wait_for_all()
 
     def fork(self, remembered: Callable[[], T]) -> tuple[Forked, At, T]:
         """Let every worker fork itself; see `Splitting.fork`."""
@@ -218,6 +260,25 @@ class Apart:
                     interrupts.relent()
         finally:
             self._end()
+
+    def crash(self, error: BaseException) -> None:
+        """For tests: all processes are killed at once, that of the coordinator too."""
+        self.desk.crash(error)
+        for worker in range(self._fleet.workers):
+            self._launcher.kill(worker)
+
+    def lose(self, worker: int) -> None:
+        """For tests: kill a worker, and come back when it is known to be lost."""
+        desk, links = self.desk, self._fleet.links
+        with desk.lock:
+            while worker in desk.coordinator.lost:  # of the one before it
+                desk.refuse_closed()
+                desk.moved.wait(PULSE)
+            was = links.get(worker)
+        self._launcher.kill(worker)
+        with desk.lock:
+            while links.get(worker) is was and desk.broken is None:
+                desk.moved.wait(PULSE)
 
     def _end(self, with_forks: bool = False) -> None:
         """Their forks keep the workers where they are, but for the end of this process."""
@@ -263,6 +324,7 @@ class Apart:
             log.error("worker %s cannot use the kernels of %s, which goes on as Python: %s", worker, entry, problem)
         if not problems:
             self._installed.append(entry)
+            self._fleet.setup = replace(self._fleet.setup, entries=tuple(self._installed))
         return not problems
 
     # -- snapshots ----------------------------------------------------------------------------------------------------
@@ -294,6 +356,17 @@ class Apart:
             found = self._questions.ask(number, dict.fromkeys(workers, Report(number)), interrupts)
         return [found[w] for w in workers]
 
+    def busy(self) -> list[float | None] | None:
+        """The seconds that each worker has worked, as it has said since it was asked here last; all are asked again."""
+        links = [self._fleet.links.get(worker) for worker in range(self.routing.workers)]
+        told = [None if link is None else link.reported for link in links]
+        new = [reported is not None and all(reported is not old for old in self._heard) for reported in told]
+        self._heard = told
+        self._fleet.post_all(Report(0))
+        if None in links:
+            return None
+        return [r.busy if r is not None and is_new else None for r, is_new in zip(told, new, strict=True)]
+
     def sizes(self) -> dict[str, int]:
         """Bytes by state."""
         found: dict[str, int] = {}
@@ -317,27 +390,20 @@ class Apart:
             self._fleet.post(worker, message)
 
     def _with_rows(self, event: Any) -> Any:
-        """What is collected here and was staged at the workers comes here."""
+        """What is collected here and was staged at the workers comes here; None if nobody waits for it any more."""
         if not isinstance(event, Collect):
             return event
-        return replace(event, placed=tuple([self._brought(placed) for placed in event.placed]))
-
-    def _brought(self, placed: Placed) -> Placed:
-        rows: Any = placed.request.rows
-        if not isinstance(rows, AtWorkers):
-            return placed
-        found: dict[int, tuple[Any, ...]] = {}
-        hello = self._wire.values.encode((placed.request.entry, rows))
-        for link in self._fleet.links.values():
-            client = Client(link.address, self._fleet.security)
-            try:
-                stream = client.open("staged", hello)
-                while (data := pieces.receive(stream)) is not None:
-                    found.update(self._wire.values.decode(data))
-            finally:
-                client.close()
-        values = tuple([found[i] for i in range(len(rows))])
-        return placed._replace(request=placed.request._replace(rows=values))
+        try:
+            return self._bringing.with_rows(event)
+        except (Broken, Refused, Remote) as error:
+            with self.desk.lock:
+                if event.version == self.desk.coordinator.latest and isinstance(error, Remote):
+                    raise
+                self.desk.moved.wait(PULSE)  # if the worker is lost that is known soon
+                if event.version == self.desk.coordinator.latest:
+                    log.warning("rows could not be brought from a worker: the epoch begins again", exc_info=error)
+                    self.desk.tell(Stalled())
+            return None
 
     def drop(self, query: str, batch: int) -> None:
         """Nobody will ask again for what was staged up to this batch, nor for results of those before it."""
@@ -357,10 +423,17 @@ class Apart:
     def security(self) -> Security:
         return self._fleet.security
 
+    def arrived(self, worker: int) -> None:
+        """It could be started, whoever else could not yet."""
+        self._ends.pop(worker, None)
+
     def joined(self, workers: Sequence[int]) -> None:
         """All workers are there, these since the last time."""
         for worker in workers:
-            self._ends.pop(worker, None)
+            if worker not in self.desk.coordinator.workers:  # it will be, when state has moved
+                with self.desk.lock:
+                    self.desk.moved.notify_all()
+                continue
             self.desk.tell(Joined(worker))
             self._forks.gone(worker, None, "the worker it was forked from was lost")
 
@@ -383,14 +456,17 @@ class Apart:
                 self._questions.take(number, link.number, message)
             case SplitOff(number):
                 self._questions.take(number, link.number, message)
+            case Done():
+                self._scaling.take(link.number, message)
             case Parted(fork):
                 self._forks.gone(link.number, fork, "its process ended")
             case WantContent(version):
                 self._give(link, version)
-            case Severed() if self._stopping:
-                pass
+            case Severed(peer) if self._stopping or max(link.number, peer) >= self.routing.workers:
+                self._scaling.severed()  # of one that comes or goes: no epoch runs there
             case Severed(peer):
                 log.warning("the connection of workers %s and %s broke: the epoch begins again", link.number, peer)
+                self._scaling.severed()
                 self.desk.tell(Stalled())
             case Broke(full=str(full)):
                 self.desk.fail(MemoryFull(full))
@@ -404,8 +480,9 @@ class Apart:
                     self.desk.moved.notify_all()
 
     def _give(self, link: Link, version: Version) -> None:
-        if version == NOTHING_YET:
-            link.mail.put(Content(version, self._beginning(self.routing.hosted(link.number))))
+        if version == NOTHING_YET and (self._saved is None or self.stands_on != self._saved.generation):
+            beginning = self._beginning(self.routing.hosted(link.number))
+            link.mail.put(Content(version, beginning, tuple(self._installed)))
         elif self._saved is not None:
             self.desk.make_durable()  # what is committed is to be found where it is looked for
             link.mail.put(FromDisk(version, self.stands_on, tuple(self._installed)))
@@ -420,31 +497,48 @@ class Apart:
             self.desk.broken = self.desk.broken or error
             self.desk.moved.notify_all()
 
-    def ended(self, worker: int, why: str) -> bool:
+    def ended(self, worker: int, why: str, life: int) -> bool:
         """What hosted a worker has ended: whether to start another, which has nothing of the state."""
-        if self._stopping or self.desk.broken is not None:
+        link = self._fleet.links.get(worker)
+        if link is None:
+            self._fleet.over(worker, life)
+        elif link.life > life:  # another has come since
+            return False
+        if self._stopping or self.desk.broken is not None or worker >= self._fleet.workers:
             return False
         self._ends[worker] = self._ends.get(worker, 0) + 1
         again = self._saved is not None or self._launcher.lost is not ForkLost  # else its state is with what has ended
         if again and worker not in self._fleet.links and self._ends[worker] < TRIES:
             log.warning("worker %s has not started: %s; it is tried again", worker, why)
             return True
-        if self._saved is not None and self._ends[worker] < TRIES:
+        early = worker >= self.routing.workers  # it has nothing yet
+        if (self._saved is not None or not self.routing.hosted(worker)) and self._ends[worker] < TRIES:
             self.lost(worker, why)
             return True
-        self._give_up(worker, why)
+        if early:
+            self._scaling.problems[worker] = why
+        else:
+            self._give_up(worker, why)
         return False
 
     def lost(self, worker: int, why: str) -> None:
-        """A worker is gone. Where its state is saved another takes its place; else this ends the run."""
+        """A worker is gone. Where it had no state, or that is saved, another takes its place; else the run ends."""
         if self._stopping or self.desk.broken is not None:
             return
-        if self._saved is None:
+        with self.desk.lock:  # else it could be one that counts, by the time it is forgotten
+            early = worker >= self.routing.workers  # it has nothing yet, or nothing any more
+            if early:
+                self._fleet.forget(worker)
+        if early:
+            return
+        had = self.routing.hosted(worker)
+        if self._saved is None and had:
             self._give_up(worker, why)
-        elif self._fleet.forget(worker):
-            log.warning("worker %s is lost (%s): another takes its place and restores what it had", worker, why)
+        elif (link := self._fleet.forget(worker)) is not None:
+            restores = " and restores what it had" if had else ""
+            log.warning("worker %s is lost (%s): another takes its place%s", worker, why, restores)
             self.desk.tell(Lost(worker))
-            self._launcher.kill(worker)
+            self._launcher.kill(worker, link.life)
 
     def _give_up(self, worker: int, why: str) -> None:
         if self._stopping or self.desk.broken is not None:

@@ -23,8 +23,12 @@ Step = Callable[[Copies], None]
 
 class Between:
     def __init__(self, desk: Desk, copies: Copies, questions: Questions) -> None:
-        self._desk, self._copies, self._questions = desk, copies, questions
-        self._routing = copies.routing
+        self._desk, self._questions = desk, questions
+        self.switch(copies)
+
+    def switch(self, copies: Copies) -> None:
+        """For whoever holds the state: from now on they are of these instances."""
+        self._copies, self._routing = copies, copies.routing
 
     def look(self, read: Callable[[Copies], T]) -> T:
         """What a function of the state gives; it runs again for what it finds it needs.
@@ -48,8 +52,9 @@ class Between:
         until_all_answer(lambda: self._change(steps, check))
 
     def _change(self, steps: Sequence[Step], check: Step) -> None:
-        coordinator, routing = self._desk.coordinator, self._routing
+        coordinator = self._desk.coordinator
         with self._desk.hold(writes=True) as interrupts:
+            routing = self._routing
             self._copies.clear()
             beginning = self._copies.mark()
             while not self._tried(steps, check, interrupts):

@@ -9,11 +9,15 @@ from anabranch.runtime.messages import Outcome
 
 
 class Stopped(RuntimeError):
-    """The app has been stopped, or its engine has broken: it takes no more requests."""
+    """The app takes no more requests: it has been stopped, its engine has broken, or another run has taken over its
+    checkpoint location.
+    """
 
 
 class StateLost(RuntimeError):
-    """A worker is gone, and with it the state it held: the run has ended, and nothing of it can be had back."""
+    """A worker is gone, and with it the state it held: the run has ended. What was saved with `checkpoint=` is found
+    again by the next run; without it nothing can be had back.
+    """
 
 
 class ForkLost(StateLost):

@@ -12,7 +12,7 @@ import itertools
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
 from typing import Any, Protocol, TypeVar
@@ -23,6 +23,7 @@ from anabranch.lang.entry import add_note
 from anabranch.runtime.coordinator import Coordinator
 from anabranch.runtime.messages import (
     Committed,
+    CoordinatorCommand,
     CoordinatorEvent,
     Grant,
     Hold,
@@ -101,8 +102,9 @@ class Desk:
         return waiter.outcome
 
     @contextmanager
-    def hold(self, writes: bool = False) -> Iterator[HoldBack]:
-        """All state is the caller's inside the block; with `writes` it makes a new version, unless it raises.
+    def hold(self, writes: bool = False, keeps: bool = False) -> Iterator[HoldBack]:
+        """All state is the caller's inside the block; with `writes` it makes a new version, unless it raises; with
+        `keeps` also where a worker is lost meanwhile.
 
         Ctrl-C waits for the end of the block, or until the block relents.
         """
@@ -113,7 +115,7 @@ class Desk:
                 yield interrupts
                 wrote = writes
             finally:
-                self.tell(Release(number, wrote, self.writers))
+                self.tell(Release(number, wrote, self.writers, keeps))
                 self.writers = ()
             if wrote:
                 self.make_durable()
@@ -235,7 +237,12 @@ class Desk:
 
     def tell(self, event: CoordinatorEvent) -> None:
         with self.lock:
-            for command in self.coordinator.handle(event):
+            self.carry_out(self.coordinator.handle(event))
+
+    def carry_out(self, commands: Iterable[CoordinatorCommand]) -> None:
+        """What the coordinator says is to be done, with the lock."""
+        with self.lock:
+            for command in commands:
                 match command:
                     case ToWorker(worker, message):
                         self._post(worker, message)
@@ -263,6 +270,15 @@ class Desk:
         with self.lock:
             if self.broken is None:
                 log.critical("the engine has broken", exc_info=error)
-            self.broken = self.broken or error
-            for number in list(self.waiters):
-                self._answer(number, None, False)
+            self._give_up(error)
+
+    def crash(self, error: BaseException) -> None:
+        """For tests: as if the process were killed now. What is not committed never will be."""
+        with self.lock:
+            self.committed = lambda committed: None
+            self._give_up(error)
+
+    def _give_up(self, error: BaseException) -> None:
+        self.broken = self.broken or error
+        for number in list(self.waiters):
+            self._answer(number, None, False)

@@ -35,13 +35,14 @@ class Host:
         tell: Callable[[Any], None],
         broke: Callable[[BaseException], None],
         load: Callable[[Load], None] | None = None,
-        prepare: Callable[[WorkerEvent], WorkerEvent] = lambda event: event,
+        prepare: Callable[[WorkerEvent], WorkerEvent | None] = lambda event: event,
     ) -> None:
-        """`prepare` brings what an event only refers to."""
+        """`prepare` brings what an event only refers to; None if nobody waits for the event any more."""
         self.worker = worker
         self._post, self._tell, self._broke, self._load, self._prepare = post, tell, broke, load, prepare
         self.mail: SimpleQueue[WorkerEvent | Errand | Stop] = SimpleQueue()
-        self.busy = 0.0  # seconds
+        self._busy = 0.0  # seconds
+        self._since: float | None = None  # when it began what it is at
         self.thread = threading.Thread(target=self._work, name=f"anabranch-worker-{worker.number}", daemon=True)
 
     def start(self) -> None:
@@ -49,10 +50,21 @@ class Host:
 
     def timed(self, event: WorkerEvent | None) -> list[WorkerCommand]:
         """Let the machine handle an event, or go on with what it has."""
-        start = perf_counter()
+        self._since = start = perf_counter()
         commands = self.worker.step() if event is None else self.worker.handle(event)
-        self.busy += perf_counter() - start
+        self._since = None
+        self._busy += perf_counter() - start
         return commands
+
+    @property
+    def busy(self) -> float:
+        """How many seconds it has worked, those of what it is at too; for any thread."""
+        since = self._since
+        return self._busy + (perf_counter() - since if since is not None else 0.0)
+
+    def worked(self, seconds: float) -> None:
+        """By another, in its place."""
+        self._busy += seconds
 
     def _work(self) -> None:
         again = False
@@ -64,7 +76,9 @@ class Host:
                 if isinstance(event, Errand):
                     event.run()
                     continue
-                commands = self.timed(None if event is None else self._prepare(event))
+                if event is not None and (event := self._prepare(event)) is None:
+                    continue
+                commands = self.timed(event)
                 # Before anything is told: from then on the machine may be someone else's.
                 again = bool(commands) and isinstance(commands[-1], Again)
                 for command in commands:

@@ -174,7 +174,8 @@ def _bear(worker: dict[str, Any], ours: tuple[int, int, int, int]) -> None:
         pem = worker["tls"]
         tls = None if pem is None else Tls(*[x and x.encode() for x in pem])
         ports = None if worker["ports"] is None else range(*worker["ports"])
-        Resident(worker["number"], worker["address"], Security(worker["token"], tls), ports=ports).run()
+        security, life = Security(worker["token"], tls), worker["life"]
+        Resident(worker["number"], worker["address"], security, ports=ports, life=life).run()
         code = 0
     except BaseException:
         sys.excepthook(*sys.exc_info())

@@ -13,6 +13,7 @@ import logging
 import platform
 import threading
 import traceback
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -30,7 +31,9 @@ from anabranch.drivers.forks.gateway import Direct, Reach, Through, led
 from anabranch.drivers.host import Errand, Host
 from anabranch.drivers.kernels import Kernels
 from anabranch.drivers.letters import Letters
+from anabranch.drivers.moving import prepare
 from anabranch.drivers.pieces import length_of
+from anabranch.drivers.scaling.at_worker import Moves
 from anabranch.drivers.shipping import fingerprint, unpack_program
 from anabranch.drivers.staging import Kept, Staging
 from anabranch.drivers.streams import Broken, Opener, Refused, Remote, Stream
@@ -38,29 +41,38 @@ from anabranch.drivers.timing import Cells, TimedCode
 from anabranch.drivers.values import Values
 from anabranch.drivers.wire import (
     HOSTS,
+    AllMoved,
     Broke,
     Content,
     Copied,
     Copy,
+    Done,
     Drop,
+    Flush,
     FromDisk,
+    GiveUp,
     Goodbye,
+    Grow,
     Hello,
     Install,
     Installed,
     Keep,
     Lead,
+    MovedRows,
     Part,
     Parted,
     Peers,
     Ping,
+    Prepare,
     Ready,
     Report,
     Reported,
     Setup,
     Severed,
+    Slice,
     Split,
     SplitOff,
+    Switch,
     WantContent,
     Wire,
 )
@@ -72,7 +84,19 @@ from anabranch.lang.release import VERSION
 from anabranch.lang.spec import describe
 from anabranch.runtime.collecting import Copies
 from anabranch.runtime.memory import Memory
-from anabranch.runtime.messages import Apply, AtWorkers, BeginColumns, End, Entries, Fetch, Finished, Load, Loaded, Rows
+from anabranch.runtime.messages import (
+    Apply,
+    AtWorkers,
+    BeginColumns,
+    End,
+    Entries,
+    Fetch,
+    Finished,
+    Load,
+    Loaded,
+    Rows,
+    Version,
+)
 from anabranch.runtime.routing import Routing
 from anabranch.runtime.rows import Runner
 from anabranch.runtime.worker import Worker
@@ -134,6 +158,7 @@ class Resident:
         host: str = "127.0.0.1",
         ports: range | None = None,
         reach: Reach | None = None,
+        life: int = 0,
     ) -> None:
         self.number = number
         self._security = security
@@ -151,7 +176,7 @@ class Resident:
         self._server = self._reach.serve(streams)
         self._client = self._reach.client(address)
         self._forks = Forks(self._reach, tuple(streams), self._parted)
-        hello = Hello(number, self._server.address, versions())
+        hello = Hello(number, self._server.address, versions(), life)
         try:
             self._driver = Letters(self._client.open("worker", GREETING.encode(hello)))
         except BaseException:
@@ -207,12 +232,14 @@ class Resident:
         setup = GREETING.decode(data)
         assert isinstance(setup, Setup)
         try:
-            routing = Routing(setup.instance_of_bucket, setup.worker_of_instance)
+            routing = Routing(setup.instance_of_bucket, setup.worker_of_instance, setup.routing)
             if held is None:
                 given = setup.program if packed is None else packed
                 assert given is not None
                 held = self._nothing(*unpack_program(given), routing, setup.memory)
             self._build(held, routing, setup)
+            if not routing.hosted(self.number):
+                self._use(setup.entries)
         except (Exception, SystemExit) as error:
             told = "".join(traceback.format_exception_only(error)).strip()
             self._driver.send(GREETING.encode(Ready("", told)))
@@ -229,19 +256,25 @@ class Resident:
     def _build(self, held: Held, routing: Routing, setup: Setup) -> None:
         program, graph = self._program, self._graph = held.program, held.graph
         self._wire = Wire(graph)
-        self._memory, self._kernels, self._budget = held.memory, held.kernels, held.memory.budget
         self._cells: Cells = {}
-        code = TimedCode(PythonCode(graph, program), self._cells)
-        kernels = self._kernels.of_worker(self._cells)
-        runner = Runner(graph, code, self._memory, dict(describe(type(program)).entries), kernels)
-        machine = Worker(self.number, routing.workers, runner, None, Copies(graph, program, routing))
+        machine = self._machine(held.memory, held.kernels, routing)
         if setup.saved is not None:
             from anabranch.drivers.durable.worker import WorkerSaver
 
             self._saver = WorkerSaver(setup.saved, self.number, graph, program, self._memory)
         self._staging = Staging(graph, self._wire.values)
-        self._kept = Kept(self._wire.values, runner.specs)
+        self._kept = Kept(self._wire.values, machine.runner.specs)
+        self._moves = Moves(self.number, graph, program, self._post, self._tell, self)
         self._host = Host(machine, self._post, self._tell_done, self._broke, self._load, self._with_rows)
+
+    def _machine(self, memory: Memory, kernels: Kernels, routing: Routing) -> Worker:
+        """That of a worker which has this memory."""
+        program, graph = self._program, self._graph
+        self._memory, self._kernels, self._budget = memory, kernels, memory.budget
+        code = TimedCode(PythonCode(graph, program), self._cells)
+        specs = dict(describe(type(program)).entries)
+        runner = Runner(graph, code, memory, specs, kernels.of_worker(self._cells))
+        return Worker(self.number, routing.workers, runner, None, Copies(graph, program, routing))
 
     def _expected(self, stream: Stream) -> Stream:
         """One who feeds this worker or reads from it, once there is a program."""
@@ -256,6 +289,10 @@ class Resident:
             return event
         self._kept.expect(event)
         return self._staging.resolve(event)
+
+    def _drop(self, order: Drop) -> None:
+        self._staging.drop(order.query, order.batch)
+        self._kept.drop(order.query, order.batch)
 
     def _tell_done(self, message: Any) -> None:
         if isinstance(message, Finished):
@@ -283,6 +320,12 @@ class Resident:
                     self._host.mail.put(Errand(partial(self._keep, message)))
                 case Split():
                     self._host.mail.put(Errand(partial(self._split, message)))
+                case Prepare():
+                    threading.Thread(target=self._prepare, args=(message,), name="anabranch-ready", daemon=True).start()
+                case Grow() | Slice() | Flush() | Switch():
+                    self._host.mail.put(Errand(partial(self._moves.obey, message)))
+                case GiveUp():
+                    self._host.mail.put(Errand(self._moves.give_up))
                 case Lead(fork, address):
                     self._forks.lead(fork, address)
                 case Part(fork):
@@ -295,9 +338,8 @@ class Resident:
                     self._host.mail.put(Errand(partial(self._install, message)))
                 case Content():
                     self._host.mail.put(Errand(partial(self._put, message)))
-                case Drop(query, batch):
-                    self._staging.drop(query, batch)
-                    self._kept.drop(query, batch)
+                case Drop():  # behind what the machine was told to begin with those rows, though nobody waits for it
+                    self._host.mail.put(Errand(partial(self._drop, message)))
                 case _:
                     self._host.mail.put(message)
         self._host.mail.put(Stop())
@@ -315,9 +357,15 @@ class Resident:
         try:
             while (data := letters.receive()) is not None:
                 message = self._wire.decode(data)
-                if not isinstance(message, Rows | End | Fetch | Entries | Apply):
-                    raise Refused(f"a peer does not send a {type(message).__name__}")
-                self._host.mail.put(message)
+                match message:
+                    case Rows() | End() | Fetch() | Entries() | Apply():
+                        self._host.mail.put(message)
+                    case MovedRows():
+                        self._moves.take(peer, message)
+                    case AllMoved():
+                        self._moves.ended(peer, message)
+                    case _:
+                        raise Refused(f"a peer does not send a {type(message).__name__}")
         except Broken:
             if not self._leaving:
                 self._tell(Severed(peer))
@@ -328,14 +376,16 @@ class Resident:
 
     def _put(self, given: Content) -> None:
         """On the machine's thread. It may come twice, as it may be asked for twice: what was written since stays."""
-        waiting = self._host.worker.waiting
-        if waiting is None or waiting.committed != given.version:
+        worker = self._host.worker
+        if worker.waiting is None or worker.waiting.committed != given.version:
             return
-        states = {s.name: s for s in self._graph.states}
-        for instance, parts in given.parts:
-            content = {name: part_of(states[name], self._program, found) for name, found in parts}
-            self._memory.put(instance, content, given.version)
-        self._memory.recount("at the start")
+        if not self._memory.holds(worker.instances, given.version):
+            states = {s.name: s for s in self._graph.states}
+            for instance, parts in given.parts:
+                content = {name: part_of(states[name], self._program, found) for name, found in parts}
+                self._memory.put(instance, content, given.version)
+            self._memory.recount("at the start")
+            self._use(given.entries)
         self._host.mail.put(Loaded(given.version))
 
     def _restore(self, given: FromDisk) -> None:
@@ -347,9 +397,13 @@ class Resident:
         if not self._memory.holds(worker.instances, given.version):
             self._saver.restore(given.version, given.stands_on, self._kernels)
             self._memory.recount("after they were restored")
-            for entry in given.entries:
-                self._kernels.install(entry, self._kernels.prepare(entry))
+            self._use(given.entries)
         self._host.mail.put(Loaded(given.version))
+
+    def _use(self, entries: Iterable[str]) -> None:
+        """The kernels of these, which those who have the other instances use already."""
+        for entry in entries:
+            self._kernels.install(entry, self._kernels.prepare(entry))
 
     def _copy(self, order: Copy) -> None:
         """On the machine's thread, while no epoch runs."""
@@ -362,6 +416,36 @@ class Resident:
             log.exception("no slice could be copied for a snapshot")
             told = "".join(traceback.format_exception_only(error)).strip()
             self._tell(Copied(order.number, False, "", 0, told))
+
+    # -- another routing: see `scaling.at_worker` ---------------------------------------------------------------------
+
+    @property
+    def worker(self) -> Worker:
+        return self._host.worker
+
+    def go_over(self, memory: Memory, kernels: Kernels, version: Version) -> None:
+        """Be a worker of the memory's routing."""
+        old = self._memory
+        machine = self._machine(memory, kernels, memory.routing)
+        machine.latest = version
+        self._host.worker = machine
+        self._staging = Staging(self._graph, self._wire.values)
+        self._leave_behind(memory.routing.workers)
+        old.leave()
+        if self._budget is not None:
+            self._budget.limit = self._budget.whole // memory.routing.workers
+        if self._saver is not None:
+            self._saver.switch(memory)
+
+    def begun(self, version: Version, before: int) -> str:
+        return "" if self._saver is None else self._saver.begun(version, before)
+
+    def _leave_behind(self, workers: int) -> None:
+        """Those that are not among so many go: that their connections end is no loss."""
+        with self._changed:
+            gone = [self._links.pop(peer) for peer in list(self._links) if peer >= workers]
+        for link in gone:
+            link.close()
 
     def _keep(self, order: Keep) -> None:
         assert self._saver is not None
@@ -473,6 +557,18 @@ class Resident:
             return  # the coordinator is gone: who listens to it makes an end
         full = str(error) if isinstance(error, MemoryFull) else None
         self._tell(Broke("".join(traceback.format_exception(error)), full))
+
+    def _prepare(self, order: Prepare) -> None:
+        """Beside the machine."""
+        problem = None
+        try:
+            prepare()
+            for entry in order.entries:
+                self._kernels.prepare(entry)
+        except Exception as error:
+            log.exception("a move could not be prepared")
+            problem = "".join(traceback.format_exception_only(error)).strip()
+        self._tell(Done(order.number, problem=problem))
 
     def _report(self, number: int) -> Reported:
         rows = tuple((name, int(rows), seconds) for name, (rows, seconds) in list(self._cells.items()))

@@ -50,6 +50,7 @@ class Served:
 
     @property
     def address(self) -> str:
+        """What `ab.connect` needs beside the token, such as `grpc://127.0.0.1:7000`."""
         return self._server.address
 
     @property

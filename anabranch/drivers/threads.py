@@ -62,9 +62,16 @@ class Threads:
     # -- clients ------------------------------------------------------------------------------------------------
 
     def submit(
-        self, entry: str, rows: Sequence[tuple[Any, ...]], watch: Watch | None = None, mark: Any = None
+        self,
+        entry: str,
+        rows: Sequence[tuple[Any, ...]],
+        watch: Watch | None = None,
+        mark: Any = None,
+        durable: bool = True,
     ) -> Outcome:
-        """Run a request; `watch` is told from time to time how much of the epoch is done."""
+        """Run a request; `watch` is told from time to time how much of the epoch is done. Who does not want to wait
+        until it is on disk calls `desk.make_durable` later.
+        """
         self.refuse_from_within()
         desk = self.desk
         with HoldBack(_SUBMIT) as interrupts:
@@ -78,7 +85,7 @@ class Threads:
                     outcome = desk.submit(entry, rows, interrupts, watch, mark)
             finally:
                 desk.lock.release()
-            if desk.saver is not None:
+            if durable and desk.saver is not None:
                 desk.make_durable()
             return outcome
 
@@ -88,6 +95,19 @@ class Threads:
         self.refuse_from_within()
         with self.desk.hold(writes) as interrupts:
             yield interrupts
+
+    def switch(self, workers: Sequence[Worker]) -> None:
+        """Let these machines do the work from now on; for whoever holds the state."""
+        hosts = self.hosts
+        for host, worker in zip(hosts, workers, strict=False):
+            host.worker = worker
+        more = [Host(w, self._post, self.desk.tell, self.desk.fail) for w in workers[len(hosts) :]]
+        for host in more:
+            host.start()
+        for host in hosts[len(workers) :]:
+            host.mail.put(Stop())
+            host.thread.join()
+        self.hosts = [*hosts[: len(workers)], *more]
 
     def stop(self, patience: float = 10.0) -> None:
         """Answer what has been asked, then end the threads. What takes longer than the patience is taken back."""
@@ -103,6 +123,10 @@ class Threads:
         stuck = [h for h in self.hosts if h.thread.is_alive()]
         if stuck and self.desk.broken is None:
             raise Stopped(f"{stuck[0].where} after {patience:g} s; what was not answered is not in the state")
+
+    def crash(self, error: BaseException) -> None:
+        """For tests: see `Desk.crash`."""
+        self.desk.crash(error)
 
     @property
     def threads(self) -> list[threading.Thread]:
@@ -159,7 +183,7 @@ class Threads:
                 outcome = worker.alone(again, version, committed, placed)
             interrupts.let_through = False
             self.desk.committed(coordinator.alone_done(placed, outcome))
-            self.hosts[0].busy += perf_counter() - start
+            self.hosts[0].worked(perf_counter() - start)
             return outcome
         except BaseException as error:
             self.desk.fail(error)
@@ -187,7 +211,8 @@ class Threads:
                         todo += [(at, c) for c in self.desk.coordinator.handle(told)]
                     case Reply(_, found):
                         outcome = found
-                    case Committed():
+                    case Committed():  # whoever hears of it may call the user's code too, and is not cut short
+                        interrupts.let_through = False
                         self.desk.committed(command)
                     case _:
                         raise AssertionError(f"{command} cannot happen on one thread")

@@ -13,7 +13,9 @@ MAX_MESSAGE = 64 << 20  # bytes
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """PEM texts: a server has a certificate and its key, a client the roots that it trusts."""
+    """PEM texts for encrypted connections: `ab.run(..., tls=)` needs all three, `app.serve(tls=)` the certificate and
+    its key, `ab.connect(..., tls=)` the roots that it trusts. No text of it shows the key.
+    """
 
     certificate: bytes | None = None
     key: bytes | None = field(default=None, repr=False)

@@ -48,8 +48,8 @@ _SIZE = struct.Struct("<Q")
 
 @dataclass(frozen=True, slots=True)
 class SavedAt:
-    """The checkpoint location of a run, its generation there, the one it was restored from (0: none), and whether
-    every epoch is logged.
+    """The checkpoint location of a run, its generation there, the one it was restored from (0: none), whether every
+    epoch is logged, and under which instance the keys of a bucket are saved.
     """
 
     where: tuple[str, ...]
@@ -57,12 +57,14 @@ class SavedAt:
     generation: int
     found: int
     always: bool
+    instance_of_bucket: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
     """What a worker is to be: its program (None if it has it already), where everything lives and is saved; `memory` is
-    what the states of all workers may take, in bytes.
+    what the states of all workers may take, in bytes. A worker without an instance uses the kernels of these `entries`;
+    others are told that with what they have to load.
     """
 
     program: bytes | None
@@ -70,15 +72,21 @@ class Setup:
     worker_of_instance: tuple[int, ...]
     saved: SavedAt | None = None
     memory: int | None = None
+    routing: int = 0  # its version
+    entries: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """A worker that has started; `versions` are those of Python and of the packages that both ends must share."""
+    """A worker that has started; `versions` are those of Python and of the packages that both ends must share.
+
+    `life` says which start of it this is, from 1; 0 where each is started once and cannot come again by itself.
+    """
 
     number: int
     address: str
     versions: tuple[tuple[str, str], ...]
+    life: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +154,11 @@ class WantContent:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """By instance and state."""
+    """By instance and state; these entries have kernels in use."""
 
     version: Version
     parts: tuple[tuple[int, tuple[tuple[str, Any], ...]], ...]
+    entries: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +207,106 @@ class Kept:
     number: int
     chunks: tuple[tuple[str, int, str, int, int, int], ...]
     problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepare:
+    """State will move: have at hand what that takes, and the kernels of these entries. Epochs may run meanwhile."""
+
+    number: int  # of the question
+    entries: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grow:
+    """Begin to hold, beside what you do, what will be yours under another routing, and to send what will be others'.
+
+    `sources` are the workers that have something to send; `entries` have kernels in use.
+    """
+
+    number: int  # of the question
+    move: int
+    version: Version
+    committed: Version
+    instance_of_bucket: tuple[int, ...]
+    worker_of_instance: tuple[int, ...]
+    routing: int  # its version
+    sources: tuple[int, ...]
+    entries: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Send a slice more of what you have, as `committed` left it."""
+
+    number: int
+    move: int
+    version: Version
+    committed: Version
+
+
+@dataclass(frozen=True, slots=True)
+class Flush:
+    """Send what is left, as `committed` left it, and say when all that will be yours is there."""
+
+    number: int
+    move: int
+    version: Version
+    committed: Version
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """Work under the new routing, in which what you hold as `committed` left it is `version`; `before` is how many
+    instances there were.
+    """
+
+    number: int
+    move: int
+    version: Version
+    committed: Version
+    routing: int
+    before: int
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """It is done; there is `more` of it; `writer` has logged something of it; `problem` says why not. It is `late` for
+    one who knows nothing of the move.
+    """
+
+    number: int
+    more: bool = False
+    writer: str = ""
+    problem: str | None = None
+    late: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """The move has come to nothing."""
+
+    move: int
+
+
+@dataclass(frozen=True, slots=True)
+class MovedRows:
+    """Between workers: rows of an instance that was, as an Arrow message; `turn` numbers those of one to another."""
+
+    move: int
+    turn: int
+    state: str
+    instance: int
+    whole: bool
+    rows: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class AllMoved:
+    """Between workers: who sends this has sent all, which is so many messages."""
+
+    move: int
+    messages: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,6 +410,15 @@ HOSTS = (
     Peers,
     WantContent,
     Content,
+    Prepare,
+    Grow,
+    Slice,
+    Flush,
+    Switch,
+    Done,
+    GiveUp,
+    MovedRows,
+    AllMoved,
     Install,
     Installed,
     Report,

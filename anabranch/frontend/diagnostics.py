@@ -12,7 +12,11 @@ from anabranch.graph.span import Span
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding. `message` says what is wrong and what was got, `hint` the code to write."""
+    """One finding of `ab.check`: `print` it to see file, line and a caret under the place.
+
+    `code` is its number in the list of diagnostics, `message` says what is wrong and what was got, `span` where, `hint`
+    the code to write.
+    """
 
     code: str
     message: str
@@ -21,6 +25,7 @@ class Diagnostic:
 
     @property
     def severity(self) -> str:
+        """An "error", a "warning" or a "note"."""
         return CODES[self.code][0]
 
     def __str__(self) -> str:
@@ -51,7 +56,7 @@ class Diagnostic:
 
 
 class CompileError(Exception):
-    """The program breaks a rule: it does not compile. `diagnostics` holds every finding."""
+    """The program breaks a rule: it does not start. `diagnostics` holds every finding."""
 
     def __init__(self, name: str, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)

@@ -132,7 +132,14 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """A program: what `anabranch.compile` gives."""
+    """A program as `ab.compile` gives it: states, entries, tasks and flows. Notebooks show it as a picture.
+
+    >>> import anabranch as ab
+    >>> from anabranch.demo import Recommender
+    >>> graph = ab.compile(Recommender)
+    >>> [task.name for task in graph.tasks], [state.name for state in graph.states]
+    (['rate.1', 'rate.2', 'recommend.1', 'recommend.2', 'recommend.3'], ['ratings', 'together'])
+    """
 
     name: str
     states: tuple[State, ...]
@@ -144,18 +151,23 @@ class Graph:
     span: Span = field(compare=False)
 
     def state(self, name: str) -> State:
+        """The state of this name."""
         return next(s for s in self.states if s.name == name)
 
     def entry(self, name: str) -> Entry:
+        """The entry of this name."""
         return next(e for e in self.entries if e.name == name)
 
     def task(self, name: str) -> Task:
+        """The task of this name."""
         return next(t for t in self.tasks if t.name == name)
 
     def flow(self, number: int) -> Flow:
+        """The flow of this number."""
         return self.flows[number]
 
     def function(self, name: str) -> Function:
+        """The helper of this name."""
         return next(f for f in self.functions if f.name == name)
 
     def __str__(self) -> str:
@@ -164,16 +176,19 @@ class Graph:
         return write_graph(self)
 
     def to_dot(self) -> str:
+        """A picture as text for Graphviz."""
         from anabranch.graph.draw_dot import draw_dot
 
         return draw_dot(self)
 
     def to_mermaid(self) -> str:
+        """A picture as text for Mermaid."""
         from anabranch.graph.draw_mermaid import draw_mermaid
 
         return draw_mermaid(self)
 
     def to_svg(self) -> str:
+        """A picture as a file of its own, for light and dark pages."""
         from anabranch.graph.draw_svg import draw_svg
 
         return draw_svg(self)

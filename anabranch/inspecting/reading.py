@@ -23,8 +23,9 @@ T = TypeVar("T")
 
 
 def read_checkpoint(location: Where | Sequence[Where], state: str, version: int | None = None) -> pa.Table:
-    """A state as it was saved, with the columns of `app.state.NAME.to_arrow()`; of partial state, `instance` is the
-    first. Without `version`, the newest. No program is needed, nothing is changed, and a run may go on meanwhile.
+    """A state of a checkpoint location as an Arrow table, with the columns of `app.state.NAME.to_arrow()`; of partial
+    state, `instance` is the first. Without `version`, the newest. No program is needed, nothing is changed, and a run
+    may go on meanwhile.
     """
     return read_at(location, state, version)[1]
 

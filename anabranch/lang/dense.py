@@ -22,7 +22,10 @@ Array = NDArray[np.float64]
 
 
 class DenseVector:
-    """A vector of fixed length; a plain value, and a state type.
+    """A vector of floats of fixed length; a plain value, and a state type.
+
+    An index outside of it, negative ones too, is an `IndexError`. Arithmetic with vectors of the same length and with
+    numbers gives new vectors.
 
     >>> v = DenseVector([1.0, 2.0])
     >>> v[1], v.dot(v), (v * 2 + v).tolist()
@@ -43,6 +46,7 @@ class DenseVector:
 
     @classmethod
     def zeros(cls, size: int) -> DenseVector:
+        """A vector of so many zeros."""
         return wrap(np.zeros(as_size(size)))
 
     # -- reading ------------------------------------------------------------------------------------------------
@@ -61,23 +65,27 @@ class DenseVector:
 
     @reading
     def tolist(self) -> list[float]:
+        """The entries as a list."""
         return cast(list[float], self._data.tolist())
 
     @reading
     def to_numpy(self) -> Array:
-        """A copy."""
+        """The entries as a numpy array of its own."""
         return self._data.copy()
 
     @reading
     def dot(self, other: DenseVector) -> float:
+        """The sum of the products, added from left to right as a loop would."""
         return ordered_sum(quiet(np.multiply, self._data, self._same(other)))
 
     @reading
     def sum(self) -> float:
+        """The sum, added from left to right as a loop would."""
         return ordered_sum(self._data)
 
     @reading
     def norm(self) -> float:
+        """The square root of the sum of squares."""
         return math.sqrt(ordered_sum(quiet(np.multiply, self._data, self._data)))
 
     @reading

@@ -15,7 +15,7 @@ from anabranch.lang.scalars import as_float, show
 
 
 class DenseMatrix:
-    """A matrix of fixed shape.
+    """A matrix of floats of fixed shape.
 
     >>> m = DenseMatrix([[1.0, 2.0], [3.0, 4.0]])
     >>> m[1, 0], m.row(0), m.dot(DenseVector([1.0, 1.0]))
@@ -34,6 +34,7 @@ class DenseMatrix:
 
     @classmethod
     def zeros(cls, rows: int, columns: int) -> DenseMatrix:
+        """A matrix of zeros."""
         return _wrap_matrix(np.zeros((as_size(rows), as_size(columns))))
 
     # -- reading ------------------------------------------------------------------------------------------------
@@ -41,6 +42,7 @@ class DenseMatrix:
     @property
     @reading
     def shape(self) -> tuple[int, int]:
+        """The numbers of rows and columns."""
         rows, columns = self._data.shape
         return rows, columns
 
@@ -60,10 +62,12 @@ class DenseMatrix:
 
     @reading
     def row(self, i: int) -> DenseVector:
+        """Row `i`, read-only."""
         return wrap(self._data[inside(i, len(self._data))].copy())._freeze()
 
     @reading
     def dot(self, vector: DenseVector) -> DenseVector:
+        """The product with a vector; each sum is added from left to right as a loop would."""
         if len(vector) != self.shape[1]:
             shapes = f"{self.shape[1]} columns and a vector of length {len(vector)}"
             raise ValueError(f"a matrix of {shapes} do not go together")
@@ -75,11 +79,12 @@ class DenseMatrix:
 
     @reading
     def tolist(self) -> list[list[float]]:
+        """The entries as a list of rows."""
         return cast(list[list[float]], self._data.tolist())
 
     @reading
     def to_numpy(self) -> Array:
-        """A copy."""
+        """The entries as a numpy array of its own."""
         return self._data.copy()
 
     @reading

@@ -24,22 +24,45 @@ class Distribution(Enum):
 
 
 Partitioned = Annotated[T, Distribution.PARTITIONED]
+"""State that is spread by key: `stock: ab.Partitioned[ab.Table[str, int]]`. Each key has one owner, and equal keys of
+two states live together.
+"""
+
 Partial = Annotated[T, Distribution.PARTIAL]
+"""State of which every worker has an instance of its own: `sold: ab.Partial[ab.Vector]`. It is read and written where
+the row is; `ab.everywhere` reaches all instances, and a merge says what they mean together.
+"""
+
 Replicated = Annotated[T, Distribution.REPLICATED]
+"""State that is the same on every worker: `prices: ab.Replicated[ab.Table[str, int]]`. It is read where the row is, and
+written with `ab.everywhere`.
+"""
 
 
 def everywhere(x: T) -> T:
-    """Evaluate the expression on every instance; the result has one value per instance."""
+    """Evaluate an expression over state on every instance; the result has one value for each, for `ab.gather`.
+
+    `sum(ab.gather(ab.everywhere(self.counts)[page]))` adds up what every worker has counted;
+    `ab.everywhere(self.prices)[item] = cents` writes on every worker. In a plain run there is one instance, and it
+    gives its argument.
+    """
     return x
 
 
 def gather(value: T) -> list[T]:
-    """The values of all instances as a list, by instance number."""
+    """The values that `ab.everywhere` has given on all instances as a list, by the number of the instance. In a plain
+    run it is a list of one.
+
+    >>> gather(everywhere(7))
+    [7]
+    """
     return [value]
 
 
 def local(x: T) -> T:
-    """State the intent that a value read from a partial state depends on the instance at hand."""
+    """Say that a value read from the instance at hand of a partial state is meant, though it depends on how work is
+    spread over workers. `ab.check` then does not warn of it.
+    """
     return x
 
 

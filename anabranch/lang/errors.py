@@ -7,7 +7,8 @@ from __future__ import annotations
 
 
 class BadInput(ValueError):
-    """An input that does not fit the entry's schema; no effect of the request stays.
+    """An input that does not fit the entry's types; no effect of the request stays. `entry`, `row`, `column`, `value`
+    and `problem` say what and where.
 
     >>> error = BadInput("expected int, got 'x' (str)", entry="rate", row=3, column="user", value="x")
     >>> str(error)
@@ -35,7 +36,7 @@ class InputOverflow(BadInput, OverflowError):
 
 
 class FrozenError(TypeError):
-    """An attempt to change what state handed out, or configuration."""
+    """An attempt to change what state handed out, or configuration: build a new value, and store it."""
 
 
 class FrozenAttribute(FrozenError, AttributeError):

@@ -26,7 +26,9 @@ _OURS = ("_journal", "_frozen")
 
 
 def reads(method: Callable[P, R]) -> Callable[P, R]:
-    """Mark a method of an own state type that only reads; its result is frozen."""
+    """Mark a method of a state type of your own that only reads; its result is frozen. On partitioned state its first
+    argument is the key.
+    """
 
     @functools.wraps(method)
     def read(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -37,7 +39,9 @@ def reads(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def writes(method: Callable[P, R]) -> Callable[P, R]:
-    """Mark a method of an own state type that writes; the write can be undone and its result is frozen."""
+    """Mark a method of a state type of your own that writes; what it did can be undone, and its result is frozen. On
+    partitioned state its first argument is the key.
+    """
 
     @functools.wraps(method)
     def write(*args: P.args, **kwargs: P.kwargs) -> R:

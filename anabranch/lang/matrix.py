@@ -19,7 +19,10 @@ Index = tuple[int, int]
 
 
 class Matrix:
-    """A sparse matrix.
+    """A sparse matrix of floats, indexed by two integers.
+
+    A missing entry reads 0.0, and storing 0.0 removes one. As partitioned state each row has one owner, or each column
+    if the program asks for columns.
 
     >>> m = Matrix({(1, 2): 3.0, (0, 2): 1.0})
     >>> m[1, 2], m[5, 5], m.row(1), m.column(2)
@@ -65,10 +68,12 @@ class Matrix:
 
     @reading
     def row(self, i: int) -> Vector:
+        """The entries of row `i`, by column; read-only."""
         return _snapshot(self._rows.get(as_int(i)))
 
     @reading
     def column(self, j: int) -> Vector:
+        """The entries of column `j`, by row; read-only."""
         return _snapshot(self._by_column().get(as_int(j)))
 
     @reading
@@ -78,10 +83,12 @@ class Matrix:
 
     @reading
     def items(self) -> list[tuple[Index, float]]:
+        """The stored entries as `((row, column), number)`, ascending."""
         return [((i, j), x) for i in self.rows() for j, x in self._rows[i]._sorted().items()]
 
     @reading
     def dot(self, vector: Vector) -> Vector:
+        """The product with a vector: of each row, the sum of `m[i, j] * vector[j]`, added by ascending `j`."""
         columns = self._by_column()
         data: dict[int, float] = {}
         for j, y in vector._sorted().items():
@@ -158,6 +165,7 @@ class Matrix:
 
     @writing
     def clear(self) -> None:
+        """Remove all entries."""
         self._replace(Matrix())
 
     @writing

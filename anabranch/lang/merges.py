@@ -24,7 +24,7 @@ Merge = Callable[[list[Any]], Any]
 
 
 def add(states: Sequence[S]) -> S:
-    """The sum.
+    """The sum, entry by entry: a merge of partial state, as in `ab.partial(..., merge=ab.add)`.
 
     >>> add([Vector({1: 1.0}), Vector({1: 2.0})])
     Vector({1: 3.0})
@@ -36,7 +36,7 @@ def add(states: Sequence[S]) -> S:
 
 
 def mean(states: Sequence[S]) -> S:
-    """The mean; it is a float, so a `Table` or `Value` of int cannot hold it.
+    """The mean, entry by entry: a merge of partial state. It is a float, so a `Table` or `Value` of int cannot hold it.
 
     >>> mean([Value(1.0), Value(2.0)])
     Value(1.5)
@@ -48,7 +48,7 @@ def mean(states: Sequence[S]) -> S:
 
 
 def largest(states: Sequence[S]) -> S:
-    """The greatest of each entry.
+    """The greatest of each entry: a merge of partial state.
 
     >>> largest([Table({"a": 1}), Table({"a": 3, "b": 2})])
     Table({'a': 3, 'b': 2})
@@ -58,7 +58,7 @@ def largest(states: Sequence[S]) -> S:
 
 
 def smallest(states: Sequence[S]) -> S:
-    """The least of each entry."""
+    """The least of each entry: a merge of partial state."""
     _first(states, smallest)
     return _by_entry(states, lambda values: functools.reduce(lambda a, b: b if b < a else a, values))
 
@@ -79,6 +79,9 @@ class PartialTemplate(Generic[S]):
 
 def partial(template: S, merge: Callable[[list[S]], S] | None = None) -> S:
     """The template of a partial state, with its merge: `self.w = ab.partial(ab.DenseVector.zeros(3), merge=ab.mean)`.
+
+    Every instance starts as a copy of the template. `merge` says what all of them mean together: `ab.add`, `ab.mean`,
+    `ab.largest`, `ab.smallest`, or a function from a list of states to a new one.
 
     Type checkers read the template's type; the program unwraps it when it is assigned.
     """

@@ -46,7 +46,11 @@ class ProgramType(type):
 
 
 class Program(metaclass=ProgramType):
-    """Derive from this, declare states, write entries.
+    """Derive from this, declare states, write entries: public methods with annotated parameters and result. A name that
+    begins with an underscore is a helper. What `__init__` sets beside states is configuration, and read-only
+    afterwards.
+
+    Called as it is, it runs as plain Python, which is the specification; `ab.run` gives the same on many workers.
 
     >>> from anabranch.lang.distribution import Partitioned
     >>> from anabranch.lang.table import Table

@@ -36,7 +36,11 @@ MISSING: Final = Missing()
 
 
 class Table(Generic[K, V]):
-    """A table of entries by key.
+    """A table of entries by key: `Table[K, V]` in the annotation of a state.
+
+    A missing key raises `KeyError`, or reads `default` where there is one, without storing it. Keys and values are
+    coerced to the annotated types when they are stored; what is read is frozen. `t[key]`, `t[key] = value`,
+    `del t[key]`, `key in t` and `len(t)` are as on a dict; iteration promises no order.
 
     >>> t = Table({"a": 1}, default=0)
     >>> t["a"], t["b"], "b" in t, t.get("b"), t.get("b", 7)
@@ -103,14 +107,17 @@ class Table(Generic[K, V]):
 
     @reading
     def items(self) -> list[tuple[K, V]]:
+        """All entries as pairs of key and value, in no order."""
         return list(self._data.items())
 
     @reading
     def keys(self) -> list[K]:
+        """All keys, in no order."""
         return list(self._data)
 
     @reading
     def values(self) -> list[V]:
+        """All values, in no order."""
         return list(self._data.values())
 
     @reading
@@ -177,6 +184,7 @@ class Table(Generic[K, V]):
 
     @writing
     def setdefault(self, key: K, value: V) -> V:
+        """The value of `key`; if it is missing, `value` is stored first."""
         refuse_frozen(self)
         key = self._key(key)
         if key not in self._data:
@@ -185,6 +193,7 @@ class Table(Generic[K, V]):
 
     @writing
     def clear(self) -> None:
+        """Remove all entries."""
         self._replace({})
 
     @writing

@@ -159,6 +159,9 @@ NEVER = Scalar("Never")
 UNKNOWN = Scalar("?")
 
 UTCDateTime = Annotated[dt.datetime, "utc"]
+"""A point in time, as the type of a parameter, result or value: a datetime with a time zone, kept in UTC. `datetime`
+alone is one without a time zone.
+"""
 
 _KEY_SCALARS = (INT, STR, BYTES, BOOL)
 

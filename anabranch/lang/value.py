@@ -45,6 +45,7 @@ class Value(Generic[T]):
 
     @writing
     def assign(self, value: T) -> None:
+        """Store a value, as `.value = ...` does."""
         self._store(value)
 
     @reading

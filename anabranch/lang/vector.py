@@ -23,7 +23,10 @@ def ranked(items: list[tuple[Any, Any]], n: int) -> list[tuple[Any, Any]]:
 
 
 class Vector:
-    """A sparse vector; a plain value, and a state type.
+    """A sparse vector of floats, indexed by integers; a plain value, and a state type.
+
+    A missing entry reads 0.0, and storing 0.0 removes one. `v + w`, `v - w`, `v * 2`, `v / 2`, `-v` and `sum([v, w])`
+    give new vectors.
 
     >>> v = Vector({3: 2.0, 1: 0.5})
     >>> v[1], v[2], v.items()
@@ -53,6 +56,7 @@ class Vector:
 
     @reading
     def get(self, i: int, default: float = 0.0) -> float:
+        """The entry at `i`, or `default` if none is stored there."""
         found = self._data.get(as_int(i))
         return as_float(default) if found is None else found
 
@@ -71,14 +75,17 @@ class Vector:
 
     @reading
     def items(self) -> list[tuple[int, float]]:
+        """The stored entries as pairs of index and number, by ascending index."""
         return list(self._sorted().items())
 
     @reading
     def keys(self) -> list[int]:
+        """The indices of the stored entries, ascending."""
         return list(self._sorted())
 
     @reading
     def values(self) -> list[float]:
+        """The stored numbers, by ascending index."""
         return list(self._sorted().values())
 
     @reading
@@ -88,6 +95,7 @@ class Vector:
 
     @reading
     def dot(self, other: Vector) -> float:
+        """The sum of the products of equal indices, added by ascending index."""
         theirs = other._data
         total = 0.0
         for i, x in self._sorted().items():
@@ -97,6 +105,7 @@ class Vector:
 
     @reading
     def sum(self) -> float:
+        """The sum of all entries, added by ascending index."""
         total = 0.0
         for x in self._sorted().values():
             total += x
@@ -104,6 +113,7 @@ class Vector:
 
     @reading
     def norm(self) -> float:
+        """The square root of the sum of squares."""
         total = 0.0
         for x in self._sorted().values():
             total += x * x
@@ -179,6 +189,7 @@ class Vector:
 
     @writing
     def clear(self) -> None:
+        """Remove all entries."""
         self._replace({}, True)
 
     @writing

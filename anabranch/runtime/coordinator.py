@@ -53,6 +53,7 @@ from anabranch.runtime.messages import (
     Results,
     Row,
     RowsLost,
+    RowsMoved,
     Seen,
     Settle,
     Settled,
@@ -67,6 +68,8 @@ from anabranch.runtime.messages import (
 from anabranch.runtime.rows import Start
 
 Commands = list[CoordinatorCommand]
+Split = Callable[[Placed], Sequence[Placed]]
+MOVED = "there are other workers since the rows were brought"
 
 
 class Epoch:
@@ -116,7 +119,7 @@ class Coordinator:
         backlog: Backlog,
         starts: Mapping[str, Start],
         apart: bool = False,
-        split: Callable[[Placed], Sequence[Placed]] | None = None,
+        split: Split | None = None,
         committed: Version = NOTHING_YET,
         sequence: int = 0,
     ) -> None:
@@ -129,6 +132,7 @@ class Coordinator:
         self.workers = frozenset(range(workers))
         self.apart = apart
         self.backlog, self.starts = backlog, starts
+        self.routing = 0  # the version of that by which rows come
         self.committed = committed
         self.latest = committed  # the newest version that any worker was told of
         self.sequence = sequence  # of the next row
@@ -140,6 +144,17 @@ class Coordinator:
         self.spoiled = False  # has a worker been lost since it was given to them?
         self.reserved = NOTHING_YET  # the version of what the client that holds the state may write
         self.meanwhile = Meanwhile(backlog, starts)
+
+    def switch(self, routing: int, workers: int, starts: Mapping[str, Start], split: Split | None = None) -> Commands:
+        """From now on these workers run epochs, all of which hold what is committed, under the routing of this version;
+        for a client that holds it. What was staged at the workers that were is given back.
+        """
+        if self.held is None or self.lost or self.unsettled:
+            raise IllegalTransition(f"workers change while something runs: {self!r}")
+        self._split = split or (lambda placed: [placed] * workers)
+        self.routing, self.workers, self.starts = routing, frozenset(range(workers)), starts
+        self.meanwhile.switch(starts)
+        return self._give_back_staged(RowsMoved(MOVED))
 
     @property
     def running(self) -> bool:
@@ -153,6 +168,8 @@ class Coordinator:
     def handle(self, event: CoordinatorEvent) -> Commands:
         match event:
             case Submit(request):
+                if isinstance(request.rows, AtWorkers) and request.rows.routing != self.routing:
+                    return [Reply(request.number, Raised(RowsMoved(MOVED)))]
                 self.backlog.add(request)
                 return self._advance()
             case Hold():
@@ -173,7 +190,8 @@ class Coordinator:
             case Lost(worker):
                 self.lost.add(worker)
                 self.spoiled = self.spoiled or self.held is not None
-                return [*self._give_back_staged(), *self._abort(())]
+                gone = RowsLost("the worker that had some of the rows is gone")
+                return [*self._give_back_staged(gone), *self._abort(())]
             case Joined(worker):
                 self.lost.discard(worker)
                 return self._abort({worker})
@@ -320,14 +338,13 @@ class Coordinator:
         self.meanwhile.give_up()
         return [ToWorker(DRIVER, Settle(self.committed, self.latest))] if self.apart else []
 
-    def _give_back_staged(self) -> Commands:
+    def _give_back_staged(self, error: RowsLost) -> Commands:
         """Rows that were staged were at all workers, and so at the one that is lost."""
         waiting = self.backlog.take_staged()
         if self.epoch is not None:
             staged = [w for w in self.epoch.waiting if isinstance(w.request.rows, AtWorkers)]
             self.epoch.waiting = tuple([w for w in self.epoch.waiting if w not in staged])
             waiting = [*staged, *waiting]
-        error = RowsLost("the worker that had some of the rows is gone")
         return [Reply(w.request.number, Raised(error)) for w in waiting]
 
     def _ask_to_settle(self) -> Commands:
@@ -379,13 +396,16 @@ class Coordinator:
         if self.held != given.number:
             raise IllegalTransition(f"client {given.number} gives back what {self.held} holds")
         self.held = None
-        if self.spoiled:  # what was written is in part gone: nobody keeps it
-            self.spoiled = False
+        spoiled, self.spoiled = self.spoiled, False
+        if spoiled and not given.keeps:  # what was written is in part gone: nobody keeps it
             return self._abort(self.workers)
         if not given.wrote:
             return self._advance()
         self.committed, self.latest = self.reserved, max(self.latest, self.reserved)
-        return [Committed(self.committed, (), 0, given.writers), *self._advance()]
+        return [
+            Committed(self.committed, (), 0, given.writers),
+            *(self._abort(self.workers) if spoiled else self._advance()),
+        ]
 
     def validate(self) -> None:
         """What always holds."""

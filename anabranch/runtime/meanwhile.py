@@ -23,6 +23,11 @@ class Meanwhile:
         self._there: frozenset[int] = frozenset()
         self._vain: set[int] = set()  # numbers of what needs others than those who are there
 
+    def switch(self, starts: Mapping[str, Start]) -> None:
+        """Rows start elsewhere from now on. Tries are counted on: a late answer is of one before, and of none after."""
+        self._starts, self.reading = starts, None
+        self._there, self._vain = frozenset(), set()
+
     def read(self, there: frozenset[int], latest: Version, committed: Version, sequence: int) -> Read | None:
         """Try all that may be answered by those who are there, with numbers from `sequence` on."""
         if self.reading is not None or not there:

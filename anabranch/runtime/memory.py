@@ -51,12 +51,14 @@ class Memory:
         self.graph, self.routing, self.budget = graph, routing, budget
         self._accounts = [] if budget is None else [Account({}) for _ in range(routing.instances)]
         if budget is not None:
-            budget.accounts = self._accounts
+            budget.accounts.append(self._accounts)
         self.owner: Callable[[Any], int] = routing.owner
         self.parts: dict[str, list[Any]] = {s.name: [None] * routing.instances for s in graph.states}
         self.of_instance: list[dict[str, Any]] = [{} for _ in range(routing.instances)]
         self.journals = [Journal() for _ in range(routing.instances)]
         self.arenas: list[Arena | None] = [None] * routing.instances
+        self.follow: Callable[[list[Change]], None] | None = None  # is told what each version has changed
+        self.own: OwnCodec | None = None  # for it
         self._open: list[Version | None] = [None] * routing.instances  # being written
         self._at: list[Version | None] = [None] * routing.instances  # what is below the journal
         if program is not None:
@@ -123,6 +125,8 @@ class Memory:
             if version is None or version > latest:
                 continue
             if version == committed:
+                if self.follow is not None and self.own is not None:
+                    self.follow(self._changes(i, self.own))
                 if self._accounts and len(journal):
                     self._accounts[i].count(journal)
                     self._accounts[i].clear()
@@ -178,6 +182,11 @@ class Memory:
         self.settle(range(self.routing.instances), version, version)
         self._at = [version] * self.routing.instances
 
+    def become(self, instances: Iterable[int], version: Version) -> None:
+        """What these instances hold, and nobody has open, is this version."""
+        for i in instances:
+            self._at[i] = version
+
     def mark(self) -> Marks:
         """A point to which all instances can be rolled back."""
         return [
@@ -196,6 +205,11 @@ class Memory:
                 arena.roll_back(at)
         for account, (mark, _) in zip(self._accounts, marks, strict=False):
             account.back(mark)
+
+    def leave(self) -> None:
+        """It is no longer used."""
+        if self.budget is not None:
+            self.budget.leave(self._accounts, self.arenas)
 
     # -- the budget ---------------------------------------------------------------------------------------------------
 

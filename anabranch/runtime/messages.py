@@ -57,13 +57,15 @@ class Request(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class AtWorkers:
     """Rows that feeders have brought to the workers: for each partition its number, the attempt that counts, and how
-    many rows it has. Their order is that of the partitions. `fast` if they go through kernels.
+    many rows it has. Their order is that of the partitions. `fast` if they go through kernels; `routing` is the
+    version of that by which they were brought.
     """
 
     query: str
     batch: int
     parts: tuple[tuple[int, int, int], ...]
     fast: bool = False
+    routing: int = 0
 
     def __len__(self) -> int:
         return sum(rows for _, _, rows in self.parts)
@@ -153,11 +155,14 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Give it back; `wrote` makes what was done an epoch."""
+    """Give it back; `wrote` makes what was done an epoch. With `keeps` also if a worker was lost meanwhile: what was
+    written is on disk, or there is nothing.
+    """
 
     number: int
     wrote: bool
     writers: tuple[str, ...] = ()  # whose logs have what was written
+    keeps: bool = False
 
 
 # -- from hosts to the coordinator ------------------------------------------------------------------------------
@@ -448,6 +453,10 @@ WorkerCommand = ToWorker | ToCoordinator | Again | Load
 
 class RowsLost(Exception):
     """Rows were staged at a worker that is gone: whoever brought them has to bring them again."""
+
+
+class RowsMoved(RowsLost):
+    """Rows were staged where workers were that are others now: the same."""
 
 
 class IllegalTransition(AssertionError):

@@ -82,11 +82,17 @@ class Budget:
         self.limit, self.whole, self._worker = limit, limit if whole is None else whole, worker
         self.lock = threading.RLock()
         self.arenas: list[Any] = []
-        self.accounts: list[Any] = []
+        self.accounts: list[list[Any]] = []  # of each memory
 
     @property
     def holders(self) -> Iterable[Holder]:
-        return (*self.arenas, *self.accounts)
+        return (*self.arenas, *[account for accounts in self.accounts for account in accounts])
+
+    def leave(self, accounts: list[Any], arenas: Iterable[Any]) -> None:
+        """This memory is no more."""
+        self.accounts = [other for other in self.accounts if other is not accounts]
+        gone = {id(arena) for arena in arenas}
+        self.arenas = [arena for arena in self.arenas if id(arena) not in gone]
 
     @property
     def accounted(self) -> int:

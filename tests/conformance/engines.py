@@ -15,7 +15,7 @@ from anabranch.engines.embedded import App
 from anabranch.engines.sequential import SequentialApp
 from anabranch.lang.spec import describe
 from anabranch.runtime.backlog import Limits
-from tests.generator.plain import state_contents
+from anabranch.testing.outcomes import state_contents
 
 
 class Running:
@@ -38,7 +38,7 @@ class Running:
 
     def contents(self, *names: str) -> dict[str, Any]:
         """Of the named states, or of all."""
-        return {name: state_contents(self._state(name)) for name in names or self.states}
+        return {name: state_contents(self._state(name)).form for name in names or self.states}
 
 
 Engine = Callable[[ab.Program], Running]

@@ -10,9 +10,13 @@ import pytest
 ALL = "ANABRANCH_TESTS"  # set to "all", every parametrization runs; `make soak` does
 
 
+def runs_all() -> bool:
+    return os.environ.get(ALL) == "all"
+
+
 def sample(items: list[pytest.Item], one_in: int) -> set[pytest.Item]:
     """Of each test one in so many of its parametrizations, always the same, and one at least."""
-    if os.environ.get(ALL) == "all":
+    if runs_all():
         return set(items)
     by_test: dict[tuple[str, str], list[pytest.Item]] = {}
     for item in items:

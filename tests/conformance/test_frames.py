@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 
 import anabranch as ab
+from anabranch.testing.outcomes import canonical
 from tests.conformance.accepting import RICH, Accepting, Event, Total, rich_table
 from tests.conformance.engines import Engine, Running
 from tests.conformance.kinds import duckdb_relation, pandas_frame, polars_frame
 from tests.conformance.typed import NOON, UTC_NOON, Typed
-from tests.generator.plain import canonical
 
 INEXACT = 2**53 + 1
 

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from anabranch.testing.outcomes import canonical
 from tests.conformance.accepting import RICH, Accepting, Event, Rich, Total, rich_table
 from tests.conformance.engines import Engine, Twins
 from tests.conformance.kinds import KINDS, Columns
-from tests.generator.plain import canonical
 
 each_kind = pytest.mark.parametrize("kind", KINDS)
 SCHEMA = pa.schema([("word", pa.string()), ("by", pa.int64())])

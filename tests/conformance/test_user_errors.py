@@ -12,9 +12,9 @@ import pytest
 
 import anabranch as ab
 from anabranch.lang.spec import describe
+from anabranch.testing.outcomes import canonical
 from tests.conformance.engines import Engine, Twins
 from tests.conformance.failing import CASES, LINES, Case, Failing, OutOfStock
-from tests.generator.plain import canonical
 
 Rows = list[tuple[Any, ...]]
 SIZE = 24

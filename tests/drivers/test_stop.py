@@ -56,7 +56,7 @@ def join_workers(app: App) -> None:
 
 
 def test_stop_waits_for_what_runs(door: Door) -> None:
-    app = App(House(), 2)
+    app = App(House(), 2, tier="python")
     calls = Calls(app, lambda: app.enter.many(door.rows(100)), lambda: app.visit(1))
     stop = threading.Thread(target=app._engine.driver.stop, args=(TIMEOUT,), daemon=True)
     stop.start()
@@ -72,7 +72,7 @@ def test_stop_waits_for_what_runs(door: Door) -> None:
 @pytest.mark.parametrize("size", [100, 1000])
 def test_a_stop_without_patience_tells_those_who_wait(door: Door, size: int) -> None:
     """Both are several slices for each worker: it leaves after the first."""
-    app = App(House(), 2)
+    app = App(House(), 2, tier="python")
     calls = Calls(app, lambda: app.enter.many(door.rows(size)), lambda: app.visit.many([(1,)] * 100))
     wait_until(lambda: len(door.reached) == 2, "a worker does not begin")
     start = time.monotonic()
@@ -87,7 +87,7 @@ def test_a_stop_without_patience_tells_those_who_wait(door: Door, size: int) -> 
 
 
 def test_a_stop_during_an_endless_row_says_where(door: Door) -> None:
-    app = App(House(), 2)
+    app = App(House(), 2, tier="python")
     calls = Calls(app, lambda: app.enter.many(door.rows(100)))
     wait_until(lambda: len(door.reached) == 2, "a worker does not begin")
     with pytest.raises(Stopped, match=r"anabranch-worker-\d is still in user code at .*doors.py:\d+ after 0.1 s"):
@@ -107,7 +107,7 @@ def test_an_engine_that_breaks_tells_everybody(door: Door, where: str, caplog: p
     def fail(*args: Any) -> Any:
         raise Mistake("ours")
 
-    app = App(House(), 2)
+    app = App(House(), 2, tier="python")
     slow = Calls(app, lambda: app.enter.many(door.rows(1000)), *[lambda: app.visit.many([(1,)] * 100)] * 3)
     wait_until(lambda: len(door.reached) == 2, "a worker does not begin")
     match where:

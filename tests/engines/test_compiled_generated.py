@@ -9,11 +9,12 @@ import pytest
 import anabranch as ab
 from anabranch.drivers.callers import Gate
 from anabranch.engines.embedded import App
+from anabranch.testing.outcomes import Outcome, assert_same
 from tests.engines.test_embedded_generated import WAYS
 from tests.generator.apps import run_app
 from tests.generator.choices import SeededChoices
 from tests.generator.inputs import Request, generate_requests
-from tests.generator.plain import Outcome, loaded, run_plain
+from tests.generator.plain import loaded, run_plain
 from tests.generator.programs import GeneratedProgram, generate_seed
 
 CHUNKS, SIZE = 12, 5  # programs of which something compiles
@@ -31,7 +32,7 @@ def run_tier(
             assert fast == sum(app._engine.tiers.fallback(e.name) is None for e in graph.entries), (
                 "numba refused a kernel"
             )
-        return run_app(app, program, graph, requests, workers), fast
+        return run_app(app, program, requests), fast
 
 
 def check_program(generated: GeneratedProgram, requests: list[Request], rng: Random) -> int:
@@ -44,9 +45,7 @@ def check_program(generated: GeneratedProgram, requests: list[Request], rng: Ran
             found, fast = run_tier(program, graph, requests, workers, tier, rng)
             compiled = max(compiled, fast)
             if workers == 1 or "grouping-sensitive" not in generated.features:
-                assert found.answers == plain.answers
-                for name, contents in found.states.items():
-                    assert contents is None or contents == plain.states[name], name
+                assert_same(plain, found, requests)
         return compiled
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from anabranch.engines.sequential import SequentialApp
 from anabranch.lang.marks import same_state
-from tests.generator.plain import canonical
+from anabranch.testing.outcomes import canonical
 from tests.programs.load import good, load, program_of
 
 PROGRAMS = good()

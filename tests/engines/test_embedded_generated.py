@@ -10,10 +10,11 @@ import anabranch as ab
 from anabranch.drivers.callers import Gate
 from anabranch.engines.embedded import App
 from anabranch.runtime.backlog import Limits
+from anabranch.testing.outcomes import Outcome, assert_same
 from tests.generator.apps import run_app
 from tests.generator.choices import SeededChoices
 from tests.generator.inputs import Request, generate_requests
-from tests.generator.plain import Outcome, loaded, run_plain
+from tests.generator.plain import loaded, run_plain
 from tests.generator.programs import GeneratedProgram, generate_seed
 
 CHUNKS, SIZE = 24, 15  # 360 programs
@@ -26,7 +27,7 @@ def run_embedded(
 ) -> Outcome:
     gate = Gate(inline_rows=rng.choice((0, 64)))
     with App(program(), workers, history=True, limits=rng.choice(WAYS), gate=gate, graph=graph) as app:
-        return run_app(app, program, graph, requests, workers)
+        return run_app(app, program, requests)
 
 
 def check_program(generated: GeneratedProgram, requests: list[Request], rng: Random) -> None:
@@ -36,9 +37,7 @@ def check_program(generated: GeneratedProgram, requests: list[Request], rng: Ran
         for workers in (1, 2, 3):
             found = run_embedded(program, graph, requests, workers, rng)
             if workers == 1 or "grouping-sensitive" not in generated.features:
-                assert found.answers == plain.answers
-                for name, contents in found.states.items():
-                    assert contents is None or contents == plain.states[name], name
+                assert_same(plain, found, requests)
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

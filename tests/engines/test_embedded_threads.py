@@ -15,8 +15,8 @@ from anabranch.drivers.callers import Gate
 from anabranch.engines.embedded import App
 from anabranch.lang.marks import same_state
 from anabranch.runtime.backlog import Limits
+from anabranch.testing.outcomes import canonical
 from examples.recommender import Recommender
-from tests.generator.plain import canonical
 
 THREADS = 4
 WAYS = {

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 import anabranch as ab
 from anabranch.engines.sequential import SequentialApp
 from anabranch.graph.verify import verify
+from anabranch.testing.outcomes import Outcome, assert_same, state_contents
 from tests.generator.choices import SeededChoices
 from tests.generator.inputs import Request, generate_requests
-from tests.generator.plain import Outcome, answer, loaded, run_plain, state_contents
+from tests.generator.plain import answer, loaded, run_plain
 from tests.generator.programs import GeneratedProgram, generate_seed, programs
 
 CHUNKS, SIZE = 24, 25  # 600 programs
@@ -44,9 +45,7 @@ def check_program(generated: GeneratedProgram, requests: list[Request]) -> None:
             assert run_graph(program, graph, requests, 1, whole) == plain
         if "grouping-sensitive" not in generated.features:
             spread = run_graph(program, graph, requests, 3, False)
-            assert spread.answers == plain.answers
-            for name, contents in spread.states.items():
-                assert contents is None or contents == plain.states[name], name
+            assert_same(plain, spread, requests)
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

@@ -10,7 +10,8 @@ import pytest
 import anabranch as ab
 from anabranch.engines.sequential import SequentialApp
 from anabranch.frontend.codes import ERROR
-from tests.generator.plain import canonical, loaded, state_contents
+from anabranch.testing.outcomes import canonical, state_contents
+from tests.generator.plain import loaded
 
 HEAD = """
 from __future__ import annotations

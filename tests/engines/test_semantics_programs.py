@@ -9,7 +9,8 @@ import pytest
 
 import anabranch as ab
 from anabranch.engines.sequential import SequentialApp
-from tests.generator.plain import canonical, loaded, state_contents
+from anabranch.testing.outcomes import canonical, state_contents
+from tests.generator.plain import loaded
 
 HEAD = """
 import dataclasses

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from anabranch.testing.outcomes import Failure
 from tests.generator.choices import SeededChoices
 from tests.generator.inputs import generate_requests
-from tests.generator.plain import Failure, loaded, run_plain
+from tests.generator.plain import loaded, run_plain
 from tests.generator.programs import generate_seed
 
 

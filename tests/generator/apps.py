@@ -9,29 +9,35 @@ import pytest
 import anabranch as ab
 from anabranch.drivers.fleet import Launcher
 from anabranch.engines.embedded import App
-from anabranch.graph.nodes import Distribution
 from anabranch.lang.marks import same_state
+from anabranch.testing.checking import contents_of
+from anabranch.testing.outcomes import Outcome, assert_same
 from tests.generator.choices import SeededChoices
 from tests.generator.inputs import Request, generate_requests
-from tests.generator.plain import Outcome, answer, loaded, run_plain, state_contents
+from tests.generator.plain import answer, loaded, run_plain
 from tests.generator.programs import generate_seed
 
 
-def run_app(app: App, program: type[ab.Program], graph: ab.Graph, requests: list[Request], workers: int) -> Outcome:
+def run_app(
+    app: App,
+    program: type[ab.Program],
+    requests: list[Request],
+    before_each: Callable[[], object] = lambda: None,
+) -> Outcome:
     """Answers and states; those of partial state that names no merge are None where there are several instances."""
-    answers = tuple(answer(program, app, request) for request in requests)
+    answers = tuple((before_each(), answer(program, app, request))[1] for request in requests)
     history = app.history()
     parts = {name: app.state[name].instances() for name in app.state}
-    merges = program().__anabranch_merges__
-    merged: dict[str, object] = {}
-    for state in sorted(graph.states, key=lambda s: s.name):
-        partial = state.distribution is Distribution.PARTIAL
-        merged[state.name] = _contents(app, state.name, workers > 1 and partial and merges[state.name] is None)
+    contents = contents_of(app)
+    for name, found in contents.items():
+        if found is None:
+            with pytest.raises(TypeError, match="names no merge"):
+                app.state[name].copy()
     oracle, _ = history.replay(program())
     for name, instances in parts.items():
         for i, part in enumerate(instances):
             assert same_state(part, oracle.instances(name)[i]), (name, i)
-    return Outcome(answers, merged)
+    return Outcome(answers, contents)
 
 
 def check_apart(seed: int, hosts: Callable[[int], Launcher]) -> None:
@@ -44,19 +50,9 @@ def check_apart(seed: int, hosts: Callable[[int], Launcher]) -> None:
             graph = ab.compile(program)
             plain = run_plain(program, requests)
             with App(program(), workers, True, graph=graph, tier=tier, hosts=hosts(workers)) as app:
-                found = run_app(app, program, graph, requests, workers)
+                found = run_app(app, program, requests)
     except Exception as error:
         error.add_note(f"seed {seed}: python -m tests.generator --seed {seed} --run")
         raise
     if "grouping-sensitive" not in generated.features:
-        assert found.answers == plain.answers, seed
-        for name, contents in found.states.items():
-            assert contents is None or contents == plain.states[name], (seed, name)
-
-
-def _contents(app: App, name: str, unmerged: bool) -> object:
-    if unmerged:
-        with pytest.raises(TypeError, match="names no merge"):
-            app.state[name].copy()
-        return None  # there is no one value to compare
-    return state_contents(app.state[name].copy())
+        assert_same(plain, found, requests, f" of seed {seed}")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from anabranch.lang.marks import same_state
-from tests.generator.plain import canonical
+from anabranch.testing.outcomes import canonical
 from tests.kernels.harness import PythonApp
 from tests.programs.load import good, load, program_of
 

@@ -8,9 +8,10 @@ import pytest
 
 import anabranch as ab
 from anabranch.engines.sequential import SequentialApp
+from anabranch.testing.outcomes import state_contents
 from tests.generator.choices import SeededChoices
 from tests.generator.inputs import Request, generate_requests
-from tests.generator.plain import answer, loaded, run_plain, state_contents
+from tests.generator.plain import answer, loaded, run_plain
 from tests.generator.programs import GeneratedProgram, generate_seed
 from tests.kernels.harness import PythonApp
 

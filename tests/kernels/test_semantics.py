@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 import anabranch as ab
+from anabranch.testing.outcomes import state_contents
 from tests.engines import test_semantics as bodies
 from tests.engines import test_semantics_programs as programs
-from tests.generator.plain import loaded, state_contents
+from tests.generator.plain import loaded
 from tests.kernels.harness import PythonApp
 
 

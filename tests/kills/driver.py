@@ -16,6 +16,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from queue import SimpleQueue
+from random import Random
 from typing import Any
 
 import anabranch as ab
@@ -27,6 +28,7 @@ from tests.kills.store import Store
 
 PACE = 0.4  # seconds between two batches of the stream
 AHEAD = 3  # batches that wait
+MOST = 3  # workers: on Spark one slot is left for feeding tasks
 EQUAL, WRONG, ENDED, FAILED = 0, 3, 4, 5  # how this process ends
 
 
@@ -124,6 +126,16 @@ def fill(app: Any, plan: Plan) -> None:
         plan.is_filled.touch()
 
 
+def scale(app: Any, over: threading.Event) -> None:
+    """Other workers, again and again."""
+    chance, moves = Random(), 0
+    while not over.wait(chance.uniform(0.1, 2.0)):
+        say("scaling", moves)
+        app.scale(workers=chance.randint(1, MOST))
+        moves += 1
+        say("scaled", moves)
+
+
 def frame_of(session: Any) -> Any:
     return lambda rows: session.createDataFrame(rows, "client long, number long, k long, n long").coalesce(2)
 
@@ -139,6 +151,7 @@ def run(plan: Plan, session: Any) -> None:
         over = threading.Event()
         news: SimpleQueue[BaseException | None] = SimpleQueue()
         work = [lambda client=client: client.run(app, over, frame_of(session)) for client in clients]
+        work.append(lambda: scale(app, over))
         if session is not None:
             stream = Stream(plan)
             query = stream.start(session, app)

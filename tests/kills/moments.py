@@ -10,8 +10,8 @@ from pathlib import Path
 from random import Random
 
 DELAY, LOG, SNAPSHOT, COLLECTION = "after a while", "log written", "snapshot written", "files collected"
-FILLING, RESTORING = "first contents loaded", "state restored"
-RUNNING = (DELAY, LOG, SNAPSHOT, COLLECTION)  # while clients are at work
+FILLING, RESTORING, MOVING = "first contents loaded", "state restored", "state moved"
+RUNNING = (DELAY, LOG, SNAPSHOT, COLLECTION, MOVING)  # while clients are at work
 PULSE = 0.001  # seconds
 PATIENCE = 10.0  # seconds; then it is as good as any other moment
 

@@ -83,6 +83,17 @@ class Driver:
         return list(self._said.get("settled") or ())
 
     @property
+    def moves(self) -> int:
+        """How often it has gone on with other workers."""
+        return int(self._said.get("scaled", 0))
+
+    def wait_for_a_move(self, patience: float) -> bool:
+        """Until it begins to move state; False if it does not."""
+        with self._heard:
+            before = self._said.get("scaling", -1)
+            return bool(self._heard.wait_for(lambda: self._said.get("scaling", -1) != before, patience))
+
+    @property
     def lives(self) -> bool:
         return self._process.poll() is None
 

@@ -19,7 +19,7 @@ import pyspark
 import anabranch as ab
 from tests.kills.damage import damage_files
 from tests.kills.kinds import KINDS, Kind
-from tests.kills.moments import FILLING, RESTORING, RUNNING, wait_for
+from tests.kills.moments import DELAY, FILLING, MOVING, PATIENCE, RESTORING, RUNNING, wait_for
 from tests.kills.oracle import compare, expected, recall
 from tests.kills.plan import THREADS, Plan
 from tests.kills.processes import Process, kill, kill_all, wait_for_end
@@ -100,7 +100,11 @@ class Story:
             time.sleep(self._chance.uniform(0.0, 0.5 + self.plan.filled / 20_000))
         else:
             driver.wait_for("ready", LATE)
-            moment = wait_for(moment, self.plan.location, self._chance, lambda: driver.lives)
+            if moment == MOVING and driver.wait_for_a_move(PATIENCE):
+                time.sleep(self._chance.choice((0.0, 0.01, 0.1, 0.5)))
+            else:
+                moment = DELAY if moment == MOVING else moment
+                moment = wait_for(moment, self.plan.location, self._chance, lambda: driver.lives)
         victims = self._kill(moment)
         if self._kind.goes_on:
             if self._chance.random() < 0.3 and self.told.counts["kills"] < self._kills:
@@ -188,6 +192,7 @@ class Story:
             driver.bury(LATE)
             driver.close()
             self.told.counts.update(driver.settled)
+            self.told.counts["moves"] += driver.moves
             if driver.application:
                 self._applications.add(driver.application)
             self._driver = None

@@ -237,6 +237,19 @@ def test_a_hold_has_all_state_to_itself() -> None:
     assert told(machine.handle(Release(5, True))) == ["Committed", "Begin"]
 
 
+def test_a_loss_spoils_what_its_holder_writes_and_nothing_of_the_next() -> None:
+    """Also where the holder would have kept it, and has written nothing."""
+    machine = coordinator(2)
+    assert machine.handle(Hold(1)) == [Grant(1)]
+    machine.handle(Lost(1))
+    machine.handle(Release(1, False, (), True))
+    machine.handle(Joined(1))
+    for worker in sorted(machine.unsettled):
+        machine.handle(Settled(worker, machine.committed, machine.latest))
+    assert machine.handle(Hold(2)) == [Grant(2)]
+    assert told(machine.handle(Release(2, True))) == ["Committed"]
+
+
 def test_a_row_has_one_result() -> None:
     machine = coordinator(2)
     machine.handle(see(1, 1))

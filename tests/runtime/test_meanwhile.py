@@ -19,6 +19,7 @@ from anabranch.runtime.messages import (
     Lost,
     Outcome,
     Read,
+    Release,
     Reply,
     Request,
     Results,
@@ -196,3 +197,21 @@ def test_rows_without_a_key_are_numbered_so_that_they_start_at_those_who_are_the
     assert ROUTING.worker_of(ROUTING.home(placed.sequence)) == 2
     done(machine, read, FIVE)
     assert machine.sequence == placed.sequence + 1
+
+
+def test_an_answer_that_was_on_its_way_when_workers_changed_is_none_of_the_new_ones() -> None:
+    machine = one_is_lost()
+    (old,) = reads(ask(machine, 1, "get", HERE))
+    machine.handle(Joined(LOST))
+    settle(machine, LOST)
+    machine.handle(Withdraw(1))
+    machine.handle(Stalled())
+    for worker in sorted(machine.unsettled):
+        settle(machine, worker)
+    assert machine.handle(Hold(2)) == [Grant(2)]
+    machine.switch(1, 3, machine.starts)
+    machine.handle(Release(2, True))
+    machine.handle(Lost(LOST))
+    (new,) = reads(ask(machine, 3, "get", HERE))
+    assert done(machine, old, FIVE) == [], "it answers what was asked before"
+    assert done(machine, new, FIVE)[1] == Reply(3, FIVE)

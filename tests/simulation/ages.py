@@ -13,7 +13,7 @@ from anabranch.lang.distribution import Distribution
 from anabranch.lang.marks import is_builtin
 from tests.simulation.cases import Case
 from tests.simulation.clients import Client, Stuck
-from tests.simulation.fibers import Dead, Fibers
+from tests.simulation.fibers import Dead
 from tests.simulation.saved import Process, Run
 from tests.simulation.seams import Threads
 from tests.state.checkpoint.disk import SimulatedDisk
@@ -30,12 +30,13 @@ MOODS = {
 class Ages:
     """`runs` are all there were, those that have restored something by their generations in `by_generation`."""
 
-    def __init__(self, case: Case, threads: Threads, mood: str | None = None) -> None:
+    def __init__(self, case: Case, threads: Threads, mood: str | None = None, scaling: Random | None = None) -> None:
+        """With `scaling` runs are scaled while they run, where their states can be spread anew."""
         self.case, self.rng, self.threads = case, case.rng, threads
         self.story: list[str] = []
         self.now = 0
         self.disk = SimulatedDisk(Random(self.rng.random()))
-        self.fibers = Fibers()
+        self.fibers = threads.fibers
         self.clients = [Client(n, list(todo)) for n, todo in enumerate(case.clients)]
         self.numbers = iter(range(1, 1_000_000))
         self.keep = 2
@@ -53,6 +54,8 @@ class Ages:
         self.doomed: dict[Run, int] = {}  # runs that were replaced, and how long they go on
         own = [s for s in case.graph.states if s.distribution is Distribution.PARTITIONED and not is_builtin(s.cls)]
         self._workers, self._changes = self.rng.randint(1, 4), not own  # what only its own code can spread stays
+        self.scaling = None if own else scaling
+        self.restless = 0.0 if scaling is None else scaling.choice((0.1, 0.5, 1.0))  # how likely a run is scaled soon
 
     def mishaps_of_a_run(self) -> int:
         return self.case.faults.budget // 3

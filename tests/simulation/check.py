@@ -9,7 +9,8 @@ from anabranch.engines.sequential import SequentialApp
 from anabranch.lang.entry import Entry
 from anabranch.lang.marks import same_state
 from anabranch.runtime.messages import Outcome, Raised, Ran
-from tests.generator.plain import canonical, states_of
+from anabranch.testing.outcomes import canonical
+from tests.generator.plain import states_of
 from tests.simulation.cases import make_case
 from tests.simulation.clients import Content, Look
 from tests.simulation.world import World

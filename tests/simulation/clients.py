@@ -37,10 +37,11 @@ class Asked:
 
 @dataclass
 class Look:
-    """State as a client saw it, by instance, after so many requests had run."""
+    """State as a client saw it, by instance, after so many requests had run, and after an epoch."""
 
     ran: int
     instances: dict[int, Content]
+    epoch: int
 
 
 class Stuck(AssertionError):

@@ -12,7 +12,9 @@ from anabranch.runtime.messages import (
     Committed,
     Finished,
     FinishedFused,
+    Joined,
     Loaded,
+    Lost,
     Outcome,
     Version,
 )
@@ -24,13 +26,17 @@ if TYPE_CHECKING:
 
 
 class Keeping(Protocol):
-    """What the hosts of a world do beside carrying messages. `open` says whether clients may ask."""
+    """What the hosts of a world do beside carrying messages. `open` says whether clients may ask, `scales` whether
+    there are other workers from time to time.
+    """
 
     open: bool
     now: int
+    scales: bool
 
     def started(self, machine: Worker) -> None: ...
     def lost(self, machine: Worker, gone: bool) -> None: ...
+    def heard(self, event: Joined | Lost) -> None: ...
     def tell(self, machine: Worker, message: Any) -> None: ...
     def committed(self, done: Committed) -> None: ...
     def reply(self, number: int, outcome: Outcome) -> None: ...
@@ -44,7 +50,7 @@ class Keeping(Protocol):
 class InMemory:
     """Every version that a worker has finished is copied at once, and a worker that was lost gets its copy back."""
 
-    open, now = True, 0
+    open, now, scales = True, 0, False
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -61,6 +67,9 @@ class InMemory:
 
     def lost(self, machine: Worker, gone: bool) -> None:
         """What it had finished is here."""
+
+    def heard(self, event: Joined | Lost) -> None:
+        """The coordinator hears it too."""
 
     def tell(self, machine: Worker, message: Any) -> None:
         world = self.world

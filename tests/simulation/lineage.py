@@ -7,11 +7,13 @@ was asked, by whichever run.
 
 from __future__ import annotations
 
-from itertools import groupby
+from math import inf
+from random import Random
 from typing import Any
 
 from anabranch.engines.sequential import SequentialApp
 from anabranch.lang.distribution import Distribution
+from anabranch.lang.keys import BUCKETS
 from anabranch.lang.marks import bind, copy_state, is_builtin, same_state
 from anabranch.lang.merges import mean
 from anabranch.runtime.messages import Ran
@@ -24,15 +26,19 @@ from tests.simulation.saved import Run
 from tests.simulation.seams import simulated
 
 
-def run_saved(seed: int, apart: bool | None = None, mood: str | None = None) -> Ages:
-    """Run a story of several runs and check it; what fails carries its story. `mood` as in `ages.MOODS`."""
+def run_saved(seed: int, apart: bool | None = None, mood: str | None = None, scaled: bool = False) -> Ages:
+    """Run a story of several runs and check it; what fails carries its story. `mood` as in `ages.MOODS`.
+
+    If `scaled`, runs go on with other workers from time to time.
+    """
     with make_case(seed, apart) as case, simulated(case.rng.choice((1, 2, 2000))) as threads:
-        ages = Ages(case, threads, mood)
+        ages = Ages(case, threads, mood, Random(f"scaling {seed}") if scaled else None)
         try:
             ages.run()
             check_ages(ages)
         except BaseException as error:
-            error.add_note(f"seed {seed}: {case.name}; its story: python -m tests.simulation --saved --seed {seed}")
+            kind = "scaled" if scaled else "saved"
+            error.add_note(f"seed {seed}: {case.name}; its story: python -m tests.simulation --{kind} --seed {seed}")
             error.__dict__["story"] = ages.story
             raise
         finally:
@@ -44,6 +50,16 @@ def run_saved_chunk(first: int) -> tuple[int, int, list[str]]:
     """The number of seeds and steps, and the failures."""
     seeds, steps, failures = each_of(first, run_saved)
     return seeds, steps, [f"--saved {failure}" for failure in failures]
+
+
+def run_scaled(seed: int) -> Ages:
+    return run_saved(seed, scaled=True)
+
+
+def run_scaled_chunk(first: int) -> tuple[int, int, list[str]]:
+    """The number of seeds and steps, and the failures."""
+    seeds, steps, failures = each_of(first, run_scaled)
+    return seeds, steps, [f"--scaled {failure}" for failure in failures]
 
 
 def check_ages(ages: Ages) -> None:
@@ -100,20 +116,25 @@ def _check_run(ages: Ages, run: Run) -> None:
     acknowledged = _acknowledged(run)
     last = max((r.epoch for r in world.ran if r.request.number in acknowledged), default=0)
     children = [r for r in ages.by_generation.values() if r.parent == run.generation]
-    moments = {child.version for child in children} | {last}
-    _check_children(children, moments, run.version, last, oracle, run)
-    ran = 0
-    for epoch, requests in groupby(world.ran, key=lambda r: r.epoch):
-        for earlier in sorted(m for m in moments if m < epoch):
-            moments.discard(earlier)
-            _check_children(children, {earlier}, earlier, last, oracle, run)
-        for r in requests:
-            _check_answer(acknowledged.get(r.request.number), r, oracle)
-            ran += 1
-            for look in [k for k in world.looks if k.ran == ran]:
-                check_state(look.instances, oracle, f"seen after {ran} requests of generation {run.generation}")
-    for later in sorted(moments):
-        _check_children(children, {later}, later, last, oracle, run)
+    moments = sorted({child.version for child in children} | {last})
+    switches = [*world.switches]
+
+    def reach(epoch: float) -> None:
+        """What was there before a request of that epoch: runs may have begun with it, and keys have moved."""
+        while (moments and moments[0] < epoch) or (switches and switches[0][0] <= epoch):
+            if switches and (not moments or switches[0][0] <= moments[0]):
+                routing = switches.pop(0)[1]
+                oracle.assign(routing.instance_of_bucket, routing.instances)
+            else:
+                _check_children(children, moments.pop(0), last, oracle, run)
+
+    for ran, r in enumerate(world.ran, 1):
+        reach(r.epoch)
+        _check_answer(acknowledged.get(r.request.number), r, oracle)
+        for look in [k for k in world.looks if k.ran == ran]:
+            reach(look.epoch)
+            check_state(look.instances, oracle, f"seen after {ran} requests of generation {run.generation}")
+    reach(inf)
     numbers = [r.request.number for r in world.ran]
     assert len(numbers) == len(set(numbers)), "a request has run twice"
     assert set(acknowledged) <= set(numbers), "a request was answered and has not run"
@@ -128,22 +149,20 @@ def _check_answer(asked: Asked | None, ran: Ran, oracle: SequentialApp) -> None:
         assert_same(told(asked.outcome), wanted, f"request {ran.request.number} ({ran.request.entry})")
 
 
-def _check_children(
-    children: list[Run], moments: set[int], now: int, last: int, oracle: SequentialApp, run: Run
-) -> None:
+def _check_children(children: list[Run], now: int, last: int, oracle: SequentialApp, run: Run) -> None:
     """What a run began with is the state after its version; if more was acknowledged, that had changed nothing."""
     for child in children:
         replaced = child.generation < run.generation  # it was slow to open: it can acknowledge nothing
-        if now in moments and now in (child.version, child.version if replaced else max(last, child.version)):
+        if now in (child.version, child.version if replaced else max(last, child.version)):
             more = f", and epoch {last} was acknowledged" if now > child.version else ""
             when = f"restored by generation {child.generation} as version {child.version} of {run.generation}{more}"
-            _check_same(child, oracle, run, when)
+            _check_same(child, oracle, when)
 
 
-def _check_same(child: Run, oracle: SequentialApp, parent: Run, when: str) -> None:
-    assert child.world is not None and child.start is not None and parent.world is not None
-    was, now = parent.world.case.routing, child.world.case.routing
-    moved = was.instance_of_bucket != now.instance_of_bucket
+def _check_same(child: Run, oracle: SequentialApp, when: str) -> None:
+    assert child.world is not None and child.start is not None
+    now, store = child.world.case.routing, oracle.store
+    moved = [store.assignment(b) for b in range(BUCKETS)] != [*now.instance_of_bucket]
     program = oracle.program
     for state in oracle.graph.states:
         parts = oracle.store.parts[state.name]
@@ -157,7 +176,7 @@ def _check_same(child: Run, oracle: SequentialApp, parent: Run, when: str) -> No
             wanted = [*parts, *[new] * (now.instances - len(parts))]
         elif moved and is_builtin(state.cls):
             restored = [together(state, restored, now.owner, None)]
-            wanted = [together(state, parts, was.owner, None)]
+            wanted = [together(state, parts, store.owner, None)]
         assert len(restored) == len(wanted), f"{state.name} {when}: {len(restored)} instances, not {len(wanted)}"
         for i, (got, part) in enumerate(zip(restored, wanted, strict=True)):
             assert same_state(got, part), f"{state.name} of instance {i} {when}: {got} != {part}"

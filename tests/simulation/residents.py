@@ -11,8 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from anabranch.drivers.durable.worker import WorkerSaver
-from anabranch.drivers.wire import Copied, Copy, Keep, Kept, SavedAt
+from anabranch.drivers.kernels import Kernels
+from anabranch.drivers.scaling.at_worker import Moves
+from anabranch.drivers.wire import Copied, Copy, GiveUp, Goodbye, Keep, Kept, SavedAt
 from anabranch.lang.marks import copy_state
+from anabranch.runtime.memory import Memory
 from anabranch.runtime.messages import NOTHING_YET, Finished, Loaded, Version
 from anabranch.runtime.routing import Routing
 from anabranch.runtime.worker import Worker
@@ -36,13 +39,61 @@ class Resident:
     def __init__(self, run: Run, machine: Worker) -> None:
         from tests.simulation.saved import Process
 
-        self.run, self.machine, self.process = run, machine, Process()
+        self.run, self.machine, self.process = run, machine, Process(run)
         ages = run.ages
         mount: Any = Mount(ages.disk, lambda operation, name: ages.touch(run, self.process, operation, name))
-        at = SavedAt((mount,), "create", run.generation, run.parent or 0, True)
+        at = SavedAt((mount,), "create", run.generation, run.parent or 0, True, run.saved.routing.instance_of_bucket)
         self.saver = WorkerSaver(at, machine.number, run.case.graph, run.case.program(), machine.memory)
         run.cooperate(self.saver._log)
         self.busy = False  # is its machine's thread in the middle of something?
+        self.number = machine.number
+        scaling = run.scaling
+        if scaling is not None:
+            scaling.fleet.arrives(self)
+            letters, links = scaling.letters, scaling.fleet.links
+
+            def post(peer: int, message: Any) -> None:
+                letters.send(self, links.get(peer), peer, message)
+
+            graph, program = run.case.graph, run.case.program()
+            self.moves = Moves(self.number, graph, program, post, lambda told: letters.tell(self, told), self)
+
+    @property
+    def worker(self) -> Worker:
+        return self.machine
+
+    @property
+    def reachable(self) -> bool:
+        """Would its machine's thread take an order?"""
+        world = self.run.world
+        assert world is not None
+        current = world.workers[self.number] is self.machine
+        return self.process.alive and not self.busy and not (current and self.number in world.sleeping)
+
+    # -- another routing ----------------------------------------------------------------------------------------------
+
+    def obey(self, order: Any) -> None:
+        """As `drivers.resident.Resident` does, on the thread of the machine."""
+        self.run.ages.threads.owner = self.process
+        match order:
+            case GiveUp():
+                self.moves.give_up()
+            case Goodbye():
+                pass  # its end is made by whoever started it
+            case _:
+                self._does(lambda: self.moves.obey(order))
+
+    def go_over(self, memory: Memory, kernels: Kernels, version: Version) -> None:
+        world, old = self.run.world, self.machine
+        assert world is not None
+        machine = self.machine = world.machine_with(self.number, memory)
+        machine.latest = version
+        self.run.residents[machine] = self
+        world.become(old, machine)
+        self.saver.switch(memory)
+
+    def begun(self, version: Version, before: int) -> str:
+        return self.saver.begun(version, before)
 
     @property
     def idle_log(self) -> bool:
@@ -82,7 +133,7 @@ class Resident:
                 return
             assert run.world is not None
             run.world.tell(f"worker {machine.number} loads version {version}")
-            if version == NOTHING_YET:
+            if version == NOTHING_YET and not hasattr(run.orders, "stands_on"):
                 for i in machine.instances:
                     content = {n: copy_state(p) for n, p in run.world.memory.of_instance[i].items()}
                     machine.memory.put(i, content, version)
@@ -101,11 +152,7 @@ class Resident:
 
     def keep(self, order: Keep, tell: Callable[[Any], None]) -> None:
         """Its thread is a fiber."""
-
-        def spawn(target: Callable[[], None]) -> None:
-            self.run.spawn(target, self.process)
-
-        self.run.ages.threads.spawn = spawn
+        self.run.ages.threads.owner = self.process
         self.saver.keep(order, tell)
 
 
@@ -135,7 +182,7 @@ class Orders:
     @property
     def routing(self) -> Routing:
         assert self._run.world is not None
-        return self._run.world.case.routing
+        return self._run.world.routing
 
     def hold(self) -> AbstractContextManager[None]:
         return self._run.hold()
@@ -149,7 +196,8 @@ class Orders:
         number = next(self._numbers)
         world = self._run.world
         assert world is not None
-        asked = [w for w, machine in enumerate(world.workers) if wanted or machine is not None]
+        workers = world.workers[: self.routing.workers]
+        asked = [w for w, machine in enumerate(workers) if wanted or machine is not None]
         found = self._ask(number, asked, Keep(number, snapshot, wanted))
         return _without_problems(found) if wanted else found
 

@@ -10,27 +10,35 @@ import errno
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from random import Random
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from anabranch.drivers.callers import Stopped
+from anabranch.drivers.clock import SystemClock
 from anabranch.drivers.durable.marks import Marks
+from anabranch.drivers.durable.owns import Owns
 from anabranch.drivers.durable.run import SavedApart, SavedHere
 from anabranch.drivers.durable.settings import Saving
+from anabranch.drivers.placing import next_routing, relieved
 from anabranch.lang.marks import copy_state
 from anabranch.runtime.memory import Memory
-from anabranch.runtime.messages import DRIVER, Committed, Finished, Hold, Outcome, Release, Version
+from anabranch.runtime.messages import DRIVER, Committed, Finished, Hold, Joined, Lost, Outcome, Release, Version
+from anabranch.runtime.routing import Routing
 from anabranch.runtime.worker import Worker
 from anabranch.state.checkpoint.errors import Fenced
 from tests.simulation.clients import Content
 from tests.simulation.fibers import Fiber
 from tests.simulation.mounts import Mount
 from tests.simulation.residents import Gone, Orders, Problem, Resident
+from tests.simulation.scaled import ScaledApart, ScaledHere
 from tests.simulation.world import World
 
 if TYPE_CHECKING:
     from tests.simulation.ages import Ages
 
 NO_SPACE = (errno.ENOSPC, errno.EIO)
+MOST = 4  # workers
 
 
 def is_clear(error: BaseException) -> bool:
@@ -38,13 +46,19 @@ def is_clear(error: BaseException) -> bool:
     if isinstance(error, Problem):
         # "is there": files of a snapshot that was given up after a worker had finished them, see `WorkerSaver.keep`
         return any(told in str(error) for told in ("came late", "not begun here", "no space left", "is there"))
-    return isinstance(error, Fenced | Gone) or (isinstance(error, OSError) and error.errno in NO_SPACE)
+    if type(error) is RuntimeError:  # what a worker says
+        return "no space left" in str(error)
+    return isinstance(error, Fenced | Gone | Stopped) or (isinstance(error, OSError) and error.errno in NO_SPACE)
 
 
 class Process:
     """The coordinator's, or that of a worker: it has what it has as long as it lives."""
 
-    alive = True
+    def __init__(self, run: Run) -> None:
+        self._run, self.alive = run, True
+
+    def spawn(self, run: Callable[[], None]) -> Fiber:
+        return self._run.spawn(run, self)
 
 
 class Run:
@@ -52,7 +66,7 @@ class Run:
 
     def __init__(self, ages: Ages, workers: int) -> None:
         self.ages, self.case = ages, ages.case
-        self.process = Process()
+        self.process = Process(self)
         self.mount = Mount(ages.disk, lambda operation, name: ages.touch(self, self.process, operation, name))
         self.fibers: list[Fiber] = []
         self.world: World | None = None
@@ -66,6 +80,11 @@ class Run:
         self._granted: set[int] = set()
         self._holds: set[int] = set()
         self._snapshot: Fiber | None = None
+        self._scale: Fiber | None = None
+        self.scales = ages.scaling is not None
+        self.scaling: ScaledApart | None = None  # where workers are apart
+        self._engine: ScaledApart | ScaledHere | None = None
+        self.broken: BaseException | None = None
         self._opening = self.spawn(lambda: self._open(workers), self.process)
 
     @property
@@ -85,7 +104,7 @@ class Run:
         case, program = self.case, self.case.program()
         saving = Saving(self.mount, keep=self.ages.keep)
         kind: Any = SavedApart if case.apart else SavedHere
-        self.saved: Any = kind(saving, case.graph, program, workers, Marks())
+        self.saved: Any = kind(saving, case.graph, program, workers, Marks(), SystemClock())
         self.saver, found = self.saved.saver, self.saved.found
         self.cooperate(self.saver.log)
         self.generation = self.saver.generation.number
@@ -95,6 +114,8 @@ class Run:
         if not case.apart:
             self.saved.restore(memory, None)
         self.tell_story(f"OPENS at version {self.saved.version} of {self.parent}, {routing.workers} workers")
+        if self.scales and case.apart:
+            self.scaling = ScaledApart(self, routing.workers)
         self.world = world = World(
             replace(case, routing=routing),
             lambda world: self,
@@ -115,6 +136,10 @@ class Run:
             self.saved.begin(self.orders)
         else:
             self.saved.begin(desk, self.hold)
+        self.saved.snapshots.one = self.ages.threads.Lock()
+        if self.scaling is not None:
+            self.scaling.begin()
+        self._engine = self.scaling if case.apart or not self.scales else ScaledHere(self)
         self.tell_story("BEGINS")
         self.open = True
 
@@ -141,6 +166,8 @@ class Run:
                     self._go_on(self._opening)
             else:
                 self.world.tick()
+                if self.broken is not None:
+                    raise self.broken
                 if self.alive:
                     self.world.validate()
         except Exception as error:
@@ -179,10 +206,10 @@ class Run:
             if fiber not in self.fibers:  # the run has ended meanwhile
                 continue
             self.fibers.remove(fiber)
-            if fiber.error is not None and fiber is self._snapshot:
+            if fiber.error is not None and fiber in (self._snapshot, self._scale):
                 if not is_clear(fiber.error):
                     raise fiber.error
-                self.tell_story(f"NO SNAPSHOT: {fiber.error!r}")
+                self.tell_story(f"NO {'SNAPSHOT' if fiber is self._snapshot else 'SCALING'}: {fiber.error!r}")
             elif fiber.error is not None:
                 raise fiber.error
 
@@ -193,8 +220,17 @@ class Run:
             self.residents[machine] = Resident(self, machine)
 
     def lost(self, machine: Worker, gone: bool) -> None:
-        self.residents[machine].end(gone)
+        resident = self.residents.get(machine)
+        if resident is None:  # of a thread that is no longer needed
+            return
+        resident.end(gone)
         self.orders.lose(machine.number)
+        if gone and self.scaling is not None:
+            self.scaling.letters.lose(resident)
+
+    def heard(self, event: Joined | Lost) -> None:
+        if self.scaling is not None:
+            self.scaling.heard(event)
 
     def tell(self, machine: Worker, message: Any) -> None:
         assert self.world is not None
@@ -206,15 +242,25 @@ class Run:
     def committed(self, done: Committed) -> None:
         assert self.world is not None
         coordinator = self.world.coordinator
+        before = None if self._engine is None else self._engine.take_before()
+        if before is not None:
+            writers = (done.writers,) if self.case.apart else ()
+            self.saved.begun(done.version, coordinator.sequence, before, *writers)
+            if not self.case.apart:
+                self.world.memory.commit(done.version)
+            return
         if self.case.apart:
             self.saved.epoch(done.version, coordinator.sequence, done.writers, ())
         else:
-            self.saved.epoch(done.version, coordinator.sequence, ())
+            memory, saved = self.world.memory, self.saved
+            every = range(memory.routing.instances)
+            changes = memory.changes(every, Owns(self.case.graph)) if self.saver.logging else []
+            saved.epoch(done.version, coordinator.sequence, changes, ())
         if not self.case.apart or not done.stages:
             for memory, _ in self.world.memories():
                 memory.commit(done.version)
         if not done.stages:  # what was written by hand went to all workers
-            for machine in self.world.workers:
+            for machine in self.world.workers[: self.world.routing.workers]:
                 assert machine is not None
                 machine.latest = max(machine.latest, done.version)
 
@@ -248,14 +294,18 @@ class Run:
         world = self.world
         assert world is not None
         number = next(world.numbers)
-        self._holds.add(number)
-        world.coordinate(Hold(number))
-        self.ages.fibers.pause(lambda: number in self._granted)
+        self.wait_for_grant(Hold(number))
         try:
             yield
         finally:
             if self.alive:
                 world.coordinate(Release(number, False))
+
+    def wait_for_grant(self, hold: Hold) -> None:
+        assert self.world is not None
+        self._holds.add(hold.number)
+        self.world.coordinate(hold)
+        self.ages.fibers.pause(lambda: hold.number in self._granted)
 
     def load(self, machine: Worker, version: Version) -> None:
         if self.case.apart:  # else it was told late of a version that is no more, and will be told of another
@@ -272,7 +322,27 @@ class Run:
         found += self.orders.actions()
         if self.open and (self._snapshot is None or self._snapshot.done) and self.ages.rng.random() < 0.3:
             found.append(self._take_snapshot)
+        return found if self.ages.scaling is None else [*found, *self._scaling_actions(self.ages.scaling)]
+
+    def _scaling_actions(self, chance: Random) -> list[Callable[[], None]]:
+        found = [] if self.scaling is None else self.scaling.actions(chance)
+        if self.open and (self._scale is None or self._scale.done) and chance.random() < self.ages.restless:
+            found.append(lambda: self._scale_to(chance.randint(1, MOST), chance))
         return found
+
+    def _scale_to(self, workers: int, chance: Random) -> None:
+        """With as many workers as there are, keys are spread otherwise, or one of them has nothing any more."""
+        engine = self._engine
+        assert engine is not None
+        wanted = [chance.choice((1.0, 3.0)) for _ in range(workers)] if chance.random() < 0.3 else None
+        self.tell_story(f"SCALE to {workers} workers")
+
+        def plan(now: Routing) -> Routing:
+            if now.workers == workers and wanted is None:
+                return relieved(now, {now.version % workers})
+            return next_routing(self.case.graph, now, workers, wanted)
+
+        self._scale = self.spawn(lambda: engine.scale(plan), self.process)
 
     def _go_on(self, fiber: Fiber) -> None:
         fiber.resume()

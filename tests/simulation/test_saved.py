@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from functools import partial
 
 import pytest
 
+from tests.simulation.catching import Mistake, assert_caught
 from tests.simulation.lineage import run_saved
 from tests.simulation.mistakes_saved import APART, HERE
 
 CHUNKS, SIZE = 7, 20  # 140 seeds
 ALLOWED = 250  # seeds in which a mistake must be caught
-Mistake = Callable[[pytest.MonkeyPatch], None]
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
@@ -53,22 +53,11 @@ def test_stories_are_of_all_kinds() -> None:
     assert min(told.values()) > 2, told
 
 
-def is_caught(mood: str, apart: bool) -> bool:
-    for seed in range(ALLOWED):
-        try:
-            run_saved(seed, apart, mood)
-        except Exception:
-            return True
-    return False
-
-
 @pytest.mark.parametrize(("mood", "mistake"), HERE, ids=lambda x: getattr(x, "__name__", ""))
-def test_a_mistake_is_caught(mood: str, mistake: Mistake, monkeypatch: pytest.MonkeyPatch) -> None:
-    mistake(monkeypatch)
-    assert is_caught(mood, apart=False), f"{mistake.__name__} was not caught by {ALLOWED} seeds"
+def test_a_mistake_is_caught(mood: str, mistake: Mistake) -> None:
+    assert_caught(mistake, partial(run_saved, apart=False, mood=mood), range(ALLOWED))
 
 
 @pytest.mark.parametrize(("mood", "mistake"), APART, ids=lambda x: getattr(x, "__name__", ""))
-def test_a_mistake_of_workers_apart_is_caught(mood: str, mistake: Mistake, monkeypatch: pytest.MonkeyPatch) -> None:
-    mistake(monkeypatch)
-    assert is_caught(mood, apart=True), f"{mistake.__name__} was not caught by {ALLOWED} seeds"
+def test_a_mistake_of_workers_apart_is_caught(mood: str, mistake: Mistake) -> None:
+    assert_caught(mistake, partial(run_saved, apart=True, mood=mood), range(ALLOWED))

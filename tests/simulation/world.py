@@ -23,6 +23,7 @@ from anabranch.runtime.messages import (
     NOTHING_YET,
     Again,
     Committed,
+    CoordinatorCommand,
     CoordinatorEvent,
     Grant,
     Hold,
@@ -43,6 +44,7 @@ from anabranch.runtime.messages import (
     Version,
     Withdrawn,
 )
+from anabranch.runtime.routing import Routing
 from anabranch.runtime.rows import Runner
 from anabranch.runtime.worker import Worker
 from tests.simulation.cases import Case
@@ -69,6 +71,9 @@ class World:
         """`memory` is that of all workers, or what they begin with; `at` the version it is of, and the next row."""
         routing = case.routing
         self.case, self.rng, self.faults = case, case.rng, case.faults
+        self.routing = self.setup = routing  # that which counts, and that of which workers are told that start
+        self.switches: list[tuple[int, Routing]] = []  # the epochs from which others counted
+        self.expected = routing.workers  # that may come
         self.story: list[str] = []
         self.program = case.program()
         self.code, self.specs = PythonCode(case.graph, self.program), dict(describe(case.program).entries)
@@ -110,12 +115,55 @@ class World:
 
     def _machine(self, worker: int) -> Worker:
         """A worker that starts: on the memory that all of them share, or with nothing in its own."""
-        case = self.case
-        if not case.apart:
-            return Worker(worker, case.routing.workers, self.runner, case.pace)
-        runner = Runner(case.graph, self.code, Memory(case.graph, None, case.routing), self.specs)
-        copies = Copies(case.graph, self.program, case.routing)
-        return Worker(worker, case.routing.workers, runner, case.pace, copies)
+        if not self.case.apart:
+            return Worker(worker, self.routing.workers, self.runner, self.case.pace)
+        return self.machine_with(worker, Memory(self.case.graph, None, self.setup))
+
+    def machine_with(self, worker: int, memory: Memory) -> Worker:
+        """A worker that has an address space to itself."""
+        runner = Runner(self.case.graph, self.code, memory, self.specs)
+        copies = Copies(self.case.graph, self.program, memory.routing)
+        return Worker(worker, memory.routing.workers, runner, self.case.pace, copies)
+
+    # -- other workers ------------------------------------------------------------------------------------------
+
+    def switched(self, routing: Routing, setup: Routing) -> None:
+        """From now on another routing counts. `setup` is what workers are told of it that start."""
+        self.tell(f"SCALED: {routing.workers} workers, {routing.instances} instances")
+        self.routing, self.setup = routing, setup
+        self.switches.append((self.coordinator.reserved.epoch, routing))
+
+    def share(self, machines: list[Worker]) -> None:
+        """These machines, on one memory, are the workers."""
+        self.memory, self.runner = machines[0].memory, machines[0].runner
+        for worker in range(len(machines), len(self.workers)):
+            self.dismiss(worker)
+        self.workers, self.expected = [*machines], len(machines)
+        self.again.clear()
+
+    def become(self, old: Worker, machine: Worker) -> None:
+        """A worker goes on as another."""
+        number = machine.number
+        if self.workers[number] is old:
+            self.workers[number] = machine
+            self.again.discard(number)
+        self.ghosts = [(machine if ghost is old else ghost, mail) for ghost, mail in self.ghosts]
+
+    def hire(self, worker: int) -> None:
+        self.workers += [None] * (worker + 1 - len(self.workers))
+        self.away.pop(worker, None)
+        self.expected = max(self.expected, worker + 1)
+
+    def dismiss(self, worker: int) -> None:
+        """It ends, and nothing of it is on its way any more."""
+        machine = self.workers[worker]
+        if machine is not None:
+            self.forget(worker)
+            self.keeping.lost(machine, True)
+        self.expected = min(self.expected, worker)
+        self.network = {c: messages for c, messages in self.network.items() if worker not in c}
+        self.limbo = [item for item in self.limbo if worker not in item[1]]
+        self.hosts = [event for event in self.hosts if getattr(event, "worker", None) != worker]
 
     # -- the scheduler ------------------------------------------------------------------------------------------
 
@@ -147,12 +195,12 @@ class World:
             actions += [lambda c=c: self.ask(c) for c in self.clients if c.waiting is None and c.todo]
         actions += [self.hear] if self.hosts else []
         actions += [lambda g=g: self._haunt(*g) for g in self.ghosts if self._haunts(*g)]
-        gone = [w for w, machine in enumerate(self.workers) if machine is None and w not in self.away]
+        gone = [w for w in range(self.expected) if self.workers[w] is None and w not in self.away]
         actions += [lambda w=w: self.restart(w) for w in gone]
         actions += self.keeping.actions()
         if actions:
             self.rng.choice(actions)()
-        elif self.sleeping or self.away or self.limbo or self.coordinator.idle:
+        elif self.sleeping or self.away or self.limbo or self.coordinator.idle or self._busy():
             return  # time goes by
         else:
             self.tell("nothing moves: the coordinator is told")
@@ -164,6 +212,11 @@ class World:
             return True
         machine = self.workers[target]
         return machine is not None and target not in self.sleeping and not self.keeping.busy(machine)
+
+    def _busy(self) -> bool:
+        """Is there mail for a worker that is there, and does something else at the moment?"""
+        targets = {target for (_, target), mail in self.network.items() if mail and target not in (COORDINATOR, DRIVER)}
+        return any(self.workers[target] is not None for target in targets)
 
     # -- what goes well -----------------------------------------------------------------------------------------
 
@@ -205,7 +258,10 @@ class World:
                     self.loading[machine.number] = version
 
     def coordinate(self, event: CoordinatorEvent) -> None:
-        for command in self.coordinator.handle(event):
+        self.carry_out(self.coordinator.handle(event))
+
+    def carry_out(self, commands: list[CoordinatorCommand]) -> None:
+        for command in commands:
             match command:
                 case ToWorker(target, message):
                     self.send(COORDINATOR, target, message)
@@ -220,7 +276,7 @@ class World:
                 case Reply(number, Results(values)) if number in self.glances:
                     (content,) = values
                     self.tell(f"READ of instance {self.glances[number]} meanwhile")
-                    self.looks.append(Look(len(self.ran), {self.glances[number]: content}))
+                    self.looks.append(Look(len(self.ran), {self.glances[number]: content}, self._epoch))
                     self.answer(number, None, False)
                 case Reply(number, outcome):
                     self.keeping.reply(number, outcome)
@@ -256,7 +312,7 @@ class World:
             self.tell(f"client {client.number} asks to look at all state ({number})")
             self.coordinate(Hold(number))
             return
-        instance = self.glances[number] = self.rng.randrange(self.case.routing.instances)
+        instance = self.glances[number] = self.rng.randrange(self.routing.instances)
         self.tell(f"client {client.number} asks to look at instance {instance} ({number})")
         self.coordinate(Hold(number, lambda held: copies_of(held.of_instance[instance])))
 
@@ -275,26 +331,32 @@ class World:
         self.answer(number, None, False)
         if self.all_here():
             all_of_it = self.at_rest(self.coordinator.committed)
-            self.looks.append(Look(len(self.ran), {i: copies_of(content) for i, content in enumerate(all_of_it)}))
+            looked = {i: copies_of(content) for i, content in enumerate(all_of_it)}
+            self.looks.append(Look(len(self.ran), looked, self._epoch))
         self.coordinate(Release(number, self.all_here() and self.rng.random() < 0.5))
 
+    @property
+    def _epoch(self) -> int:
+        return self.coordinator.committed.epoch
+
     def all_here(self) -> bool:
-        if None in self.workers:
+        if None in self.workers[: self.routing.workers]:
             return False
         return all(memory.of_instance[i] for memory, instances in self.memories() for i in instances)
 
     def memories(self) -> list[tuple[Memory, Any]]:
-        """All memory, with the instances that are in it."""
+        """All memory that counts, with the instances that are in it; workers that are to go may still be there."""
         if not self.case.apart:
-            return [(self.memory, range(self.case.routing.instances))]
-        return [(machine.memory, machine.instances) for machine in self.workers if machine is not None]
+            return [(self.memory, range(self.routing.instances))]
+        counting = self.workers[: self.routing.workers]
+        return [(machine.memory, machine.instances) for machine in counting if machine is not None]
 
     def at_rest(self, committed: Version) -> list[Content]:
         found: dict[int, Content] = {}
         for memory, instances in self.memories():
             memory.settle(instances, committed, committed)
             found |= {i: memory.of_instance[i] for i in instances}
-        return [found[i] for i in range(self.case.routing.instances)]
+        return [found[i] for i in range(self.routing.instances)]
 
     # -- hosts --------------------------------------------------------------------------------------------------
 
@@ -307,12 +369,15 @@ class World:
     def hear(self) -> None:
         event = self.hosts.pop(0)
         self.tell(f"the coordinator hears {event}")
-        self.coordinate(event)
+        assert isinstance(event, Joined | Lost)
+        self.keeping.heard(event)
+        if event.worker in self.coordinator.workers:
+            self.coordinate(event)
 
     def restart(self, worker: int) -> None:
         self.tell(f"worker {worker} starts again")
         self._start(worker)
-        if self.rng.random() < 0.12:  # back before anyone noticed
+        if self.rng.random() < 0.12 and not self.keeping.scales:  # back before anyone noticed
             with contextlib.suppress(ValueError):
                 self.hosts.remove(Lost(worker))
         self.hosts.append(Joined(worker))

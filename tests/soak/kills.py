@@ -13,8 +13,9 @@ from tests.kills.story import Story
 from tests.soak.part import Part
 
 WHAT = """Each story runs an app with a checkpoint in a process of its own: three clients send calls and batches with an
-`id=`, on Spark also DataFrames and a stream. Processes are killed (SIGKILL) after a while, or while the log or a
-snapshot is written, old files are removed, the first contents are loaded or state is restored. After each restart, and
+`id=`, on Spark also DataFrames and a stream, and every second or two the app goes on with one, two or three workers.
+Processes are killed (SIGKILL) after a while, or while the log or a snapshot is written, old files are removed, the
+first contents are loaded, state is restored or moved. After each restart, and
 at the end, every state and every answer equals the plain run of what was answered; what was in flight is there or not,
 and repeated with its id it is there once. Then files are damaged, each in a copy of the location: cut off, or a bit is
 another. Each kind of story has the number of its kills; any of them is told again by

@@ -13,10 +13,12 @@ from tests.generator.inputs import generate_requests
 from tests.generator.plain import loaded
 from tests.generator.programs import generate_seed
 from tests.soak.part import CHUNK, Notes, Part, in_chunks
+from tests.testing import test_generated as disturbed
 
 WHAT = """Each random program is compiled and run on random requests as a plain class; by the tasks of its graph,
 whole and, where grouping does not matter, with three instances; and on one, two and three worker threads, in stages or
-fused: results, exceptions and final state must be equal. One in ten programs runs on threads."""
+fused: results, exceptions and final state must be equal. One in ten programs runs on threads, and
+once more with crashes, restarts and other numbers of workers at random moments."""
 
 
 def soak_programs(first: int, programs: int, jobs: int, notes: Notes) -> Part:
@@ -34,6 +36,7 @@ def run_chunk(first: int) -> tuple[Counter[str], list[str]]:
             if seed % 10 == 0:
                 embedded.check_program(generated, requests, Random(seed))
                 counts["on worker threads too"] += 1
+                counts["crashed, restarted and scaled too"] += disturbed.check_seed(seed, "threads")
             with loaded(generated.source) as program:
                 graph = ab.compile(program)
         except ab.CompileError:

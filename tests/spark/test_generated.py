@@ -12,10 +12,11 @@ import anabranch as ab
 from anabranch.engines.spark.tasks import SparkTasks
 from anabranch.lang.arrow import arrow_array
 from anabranch.lang.spec import describe
+from anabranch.testing.outcomes import failure, state_contents
 from tests.generator.apps import check_apart
 from tests.generator.choices import SeededChoices
 from tests.generator.inputs import Batch, generate_requests
-from tests.generator.plain import answer, failure, loaded, rows, state_contents, states_of
+from tests.generator.plain import answer, loaded, rows, states_of
 from tests.generator.programs import generate_seed
 from tests.spark.tools import as_frame, values
 

@@ -16,7 +16,7 @@ import anabranch as ab
 from anabranch.drivers.callers import StateLost, Stopped
 from anabranch.engines.spark.session import taken_slots
 from tests.spark.market import Market, Whereabouts
-from tests.spark.tools import frame, wait_until
+from tests.spark.tools import LATE, frame, wait_until
 
 SOON = 10.0  # seconds in which everybody knows what has happened, on a busy machine; a stalled worker is found in 60
 KILLED = r"worker \d is lost \(.*\), and with it the state it held: the run has ended; start it again with ab\.run"
@@ -49,7 +49,7 @@ def test_a_stop_leaves_nothing(spark: SparkSession) -> None:
         assert len(running_jobs(spark)) == 2 == taken_slots()
     wait_until(lambda: not running_jobs(spark), "jobs are left", SOON)
     assert taken_slots() == 0
-    assert is_usable(spark)
+    wait_until(lambda: is_usable(spark), "a slot is taken", LATE)
     with pytest.raises(Stopped):
         app.where(1)
     with pytest.raises(Stopped):
@@ -92,7 +92,7 @@ def test_a_killed_worker(spark: SparkSession, waiting: str) -> None:
             with pytest.raises(StateLost, match=KILLED):
                 late()
     wait_until(lambda: not running_jobs(spark), "jobs are left", SOON)
-    assert is_usable(spark)
+    wait_until(lambda: is_usable(spark), "a slot is taken", LATE)
     with ab.run(Market(), on=spark, workers=2) as another:
         assert another.add(1, 1) == 1
 
@@ -109,7 +109,7 @@ def test_a_worker_that_is_killed_while_rows_come(spark: SparkSession) -> None:
 
         with pytest.raises(StateLost, match=KILLED):
             app.rest.many(given.mapInArrow(kill, given.schema))
-    assert is_usable(spark)
+    wait_until(lambda: is_usable(spark), "a slot is taken", LATE)
 
 
 def test_a_cancelled_job(spark: SparkSession) -> None:
@@ -119,7 +119,7 @@ def test_a_cancelled_job(spark: SparkSession) -> None:
         wait_until(lambda: app._engine.driver.desk.broken, "nobody has noticed", SOON)
         with pytest.raises(StateLost, match=KILLED):
             app.add(1)
-    assert is_usable(spark)
+    wait_until(lambda: is_usable(spark), "a slot is taken", LATE)
 
 
 def test_a_start_that_fails(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +130,7 @@ def test_a_start_that_fails(spark: SparkSession, monkeypatch: pytest.MonkeyPatch
     monkeypatch.undo()
     wait_until(lambda: not running_jobs(spark), "jobs are left", SOON)
     assert taken_slots() == 0
-    assert is_usable(spark)
+    wait_until(lambda: is_usable(spark), "a slot is taken", LATE)
 
 
 def test_a_start_that_is_interrupted(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:

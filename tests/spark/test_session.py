@@ -50,8 +50,8 @@ def test_too_few_slots(spark: SparkSession) -> None:
 
 def test_slots_that_another_app_has(spark: SparkSession) -> None:
     told = (
-        "2 workers need 3 task slots, one of them for what feeds them, and the session has 4, of which workers of "
-        "other apps have 2: start it with master('local[5]') or more, or run fewer workers"
+        "2 workers need 3 task slots, one of them for what feeds them, and the session has 4, of which workers have "
+        "2 already: start it with master('local[5]') or more, or run fewer workers"
     )
     with ab.run(Market(), on=spark, workers=2), pytest.raises(UnfitSession, match=f"^{re.escape(told)}$"):
         ab.run(Market(), on=spark, workers=2)

@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 import anabranch as ab
+from anabranch.testing.outcomes import canonical
 from tests.conformance.engines import Engine, Running, Twins
-from tests.generator.plain import canonical
 
 Row = tuple[Any, ...]
 LATE = 60.0  # seconds that count as never, on however busy a machine

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from anabranch.drivers.durable.labels import Labels
 from anabranch.graph.nodes import Graph
 from anabranch.lang.distribution import Distribution
 from anabranch.runtime.memory import Memory
-from anabranch.state.changes import OwnCodec, slices
+from anabranch.state.changes import Change, OwnCodec, slices
 from anabranch.state.checkpoint.snapshots import SnapshotWriter
 
 SLICE = 2_000  # rows of plain state between two epochs
@@ -30,10 +31,24 @@ class Copying:
             self._waiting.append(found)
         return found is not None
 
-    def write(self, writer: SnapshotWriter) -> None:
+    def write(self, writer: SnapshotWriter, labels: Labels) -> None:
         """To files, what was copied so far."""
+        for name, instance, rows in self.take():
+            for label, own in labels.rows(name, instance, rows):
+                writer.add(name, label, own)
+
+    def take(self) -> Iterator[tuple[str, int, Any]]:
+        """What was copied so far: rows of a state of an instance."""
         while self._waiting:
-            writer.add(*self._waiting.pop(0))
+            yield self._waiting.pop(0)
+
+    def all_of(self, distribution: Distribution) -> Iterator[Change]:
+        """All that states of a distribution hold, at once."""
+        before = None
+        for name, instance, rows in self._walk():
+            if self._graph.state(name).distribution is distribution:
+                yield Change(name, instance, before != (name, instance), rows)
+                before = name, instance
 
     def _walk(self) -> Iterator[tuple[str, int, Any]]:
         """All copies of replicated state are alike: that of instance 0 is taken."""

@@ -15,10 +15,9 @@ from datetime import UTC, datetime
 
 from anabranch.drivers.durable.saver import COORDINATOR, described
 from anabranch.drivers.durable.settings import At, Saving
+from anabranch.drivers.placing import refuse_what_cannot_move, routing_for
 from anabranch.graph.nodes import Graph
-from anabranch.lang.distribution import Distribution
 from anabranch.lang.errors import ProgramError
-from anabranch.lang.marks import is_builtin
 from anabranch.runtime.messages import NOTHING_YET, Version
 from anabranch.runtime.routing import Routing, spread_evenly
 from anabranch.state.checkpoint.errors import Damaged
@@ -52,7 +51,10 @@ class Opened:
 
     def must_save(self, graph: Graph) -> bool:
         """Does what was found not say all that this run starts from? Then a snapshot comes before its first epoch."""
-        return self.moved or self.found is None or set(self.found.snapshot.states) != {s.name for s in graph.states}
+        if self.found is None or self.moved:
+            return True
+        saved = self.found.snapshot
+        return saved.instances < self.routing.instances or set(saved.states) != {s.name for s in graph.states}
 
     def base(self, manifest: str | None) -> Base:
         """From where this generation goes on: the snapshot it has just made, or what was found."""
@@ -171,14 +173,8 @@ def _compare(graph: Graph, found: Found, location: Location) -> None:
 
 
 def _routing(graph: Graph, found: Found, workers: int) -> Routing:
-    """Instances of partial state stay what they are; there are more of them where there are more workers."""
-    saved = found.snapshot.instances
-    partial = any(state.distribution is Distribution.PARTIAL for state in graph.states)
-    instances = max(saved, workers) if partial else workers
-    own = [s.name for s in graph.states if s.distribution is Distribution.PARTITIONED and not is_builtin(s.cls)]
-    if own and instances != saved:
-        raise ProgramError(
-            f"{own[0]} is partitioned, of a type of your own, and was saved by {saved} workers: only its own code "
-            f"knows its entries, so they cannot be spread over {workers}; start with workers={saved}"
-        )
-    return spread_evenly(workers, instances)
+    saved = found.instances
+    routing = routing_for(graph, saved, workers)
+    spread, has = found.snapshot.instance_of_bucket, f"was saved by {saved} workers"
+    refuse_what_cannot_move(graph, spread, routing, has, f"start with workers={saved}")
+    return routing

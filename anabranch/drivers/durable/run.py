@@ -10,7 +10,10 @@ from time import perf_counter
 from typing import Any
 
 from anabranch.drivers.apart import Apart
+from anabranch.drivers.clock import Clock
 from anabranch.drivers.desk import Desk
+from anabranch.drivers.durable.copying import Copying
+from anabranch.drivers.durable.labels import Labels
 from anabranch.drivers.durable.marks import Mark, Marks, in_json
 from anabranch.drivers.durable.opening import open_checkpoint, open_new
 from anabranch.drivers.durable.owns import Owns
@@ -23,9 +26,11 @@ from anabranch.drivers.shipping import fingerprint
 from anabranch.drivers.wire import SavedAt
 from anabranch.graph.nodes import Graph
 from anabranch.lang import Program
+from anabranch.lang.distribution import Distribution
 from anabranch.runtime.memory import Memory
 from anabranch.runtime.messages import Version
 from anabranch.runtime.routing import Routing
+from anabranch.state.changes import Change
 from anabranch.state.checkpoint.recovery import Found, find
 from anabranch.state.checkpoint.snapshots import Chunk
 
@@ -36,10 +41,17 @@ class Saved:
     """What all of them have in common."""
 
     def __init__(
-        self, saving: Saving, graph: Graph, program: Program, workers: int, marks: Marks, at: At | None = None
+        self,
+        saving: Saving,
+        graph: Graph,
+        program: Program,
+        workers: int,
+        marks: Marks,
+        clock: Clock,
+        at: At | None = None,
     ) -> None:
         """With `at` the state is there already, and the location is to be a new one."""
-        self._saving, self._graph, self._program, self._marks = saving, graph, program, marks
+        self._saving, self._graph, self._program, self._marks, self._clock = saving, graph, program, marks, clock
         self._start = perf_counter()
         self._opened = opened = open_new(saving, graph, at) if at else open_checkpoint(saving, graph, workers)
         self.found = opened.found
@@ -47,6 +59,7 @@ class Saved:
         self.recovery: Recovery | None = None
         self._own = Owns(graph)
         self.saver = Saver(saving, opened.location, opened.generation, graph)
+        self.labels = Labels(graph, opened.routing.instance_of_bucket, opened.routing)
         for mark in _marks_in(opened.found):
             marks.add(mark)
 
@@ -55,7 +68,7 @@ class Saved:
         if found is not None:
             rows = sum([chunk.rows for chunk in found.snapshot.chunks])
             epochs = sum([len(span.commits) for span in found.spans])
-            spent, instances = perf_counter() - self._start, found.snapshot.instances
+            spent, instances = perf_counter() - self._start, found.instances
             where, version = opened.location.name, opened.version.epoch
             self.recovery = Recovery(where, version, rows, epochs, instances, spent, tuple(opened.notes))
             log.info("%s", self.recovery)
@@ -68,7 +81,7 @@ class Saved:
 
         desk.saver = self.saver
         self.snapshots = Snapshots(
-            self.saver, source, self.routing, graph.name, fingerprint(graph), hold, now, self._marks
+            self.saver, source, self.labels, graph.name, fingerprint(graph), hold, now, self._marks, self._clock
         )
         made = self.snapshots.first() if opened.must_save(graph) else None
         opened.generation.check()
@@ -82,7 +95,7 @@ class Saved:
         if found is None or (found.version < version and not self.saver.always):
             kept = "none" if found is None else f"{found.version}"
             raise ValueError(f"version {version} is not saved; the last before it is {kept}")
-        instances = found.snapshot.instances
+        instances = found.instances
         memory = Memory(self._graph, None, Routing(found.snapshot.instance_of_bucket, (0,) * instances))
         at = Version(found.version, found.attempt)
         restore(found, at, self._graph, self._program, memory, self._own, None, range(instances), only=name)
@@ -108,13 +121,23 @@ class SavedHere(Saved):
 
     def begin(self, desk: Desk, hold: Hold) -> None:
         """From now on epochs are logged."""
-        self._begin(desk, hold, Here(self.saver, self._memory, self._own))
+        self._begin(desk, hold, Here(self.saver, self._memory, self._own, self.labels))
 
-    def epoch(self, version: Version, sequence: int, marks: Sequence[Mark]) -> None:
+    def epoch(self, version: Version, sequence: int, changes: Sequence[Change], marks: Sequence[Mark]) -> None:
         """Before it is committed."""
+        self.saver.commit(version, sequence, self.labels.changes(changes), (), marks)
+
+    def switch(self, memory: Memory) -> None:
+        """From now on state is there. For whoever holds it, while no snapshot is made."""
+        self._memory, self.labels.routing = memory, memory.routing
+        self.snapshots.source = Here(self.saver, memory, self._own, self.labels)
+
+    def begun(self, version: Version, sequence: int, before: int) -> None:
+        """Log what new partial instances start from, if there are any."""
         memory = self._memory
-        changes = memory.changes(range(memory.routing.instances), self._own) if self.saver.logging else []
-        self.saver.commit(version, sequence, changes, (), marks)
+        new = range(before, memory.routing.instances)
+        changes = [*Copying(self._graph, memory, self._own, new).all_of(Distribution.PARTIAL)]
+        self.saver.commit(version, sequence, changes, (), (), memory.routing.instances if new else 0)
 
 
 class SavedApart(Saved):
@@ -125,7 +148,8 @@ class SavedApart(Saved):
         where = self._saving.where
         paths = tuple([_absolute(path) for path in (where if isinstance(where, list | tuple) else [where])])
         found = 0 if self.found is None else self.found.history.number
-        return SavedAt(paths, self._saving.fence, self._opened.generation.number, found, self.saver.always)
+        labels = self._opened.routing.instance_of_bucket
+        return SavedAt(paths, self._saving.fence, self._opened.generation.number, found, self.saver.always, labels)
 
     def begin(self, driver: Apart) -> None:
         """All workers have their state: from now on epochs are logged."""
@@ -135,6 +159,15 @@ class SavedApart(Saved):
 
     def epoch(self, version: Version, sequence: int, writers: Sequence[str], marks: Sequence[Mark]) -> None:
         self.saver.commit(version, sequence, (), writers, marks)
+
+    def switch(self, routing: Routing) -> None:
+        """From now on keys are there. For whoever holds the state, while no snapshot is made."""
+        self.labels.routing = routing
+
+    def begun(self, version: Version, sequence: int, before: int, writers: Sequence[str]) -> None:
+        """New partial instances start from what is in these logs, if there are any."""
+        instances = self.labels.routing.instances
+        self.saver.commit(version, sequence, (), writers, (), instances if instances > before else 0)
 
 
 def _marks_in(found: Found | None) -> Iterator[Mark]:

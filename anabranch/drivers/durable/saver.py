@@ -41,14 +41,19 @@ class Saver:
         changes: Sequence[Change],
         writers: Sequence[str] = (),
         marks: Sequence[Mark] = (),
+        instances: int = 0,
     ) -> None:
-        """Log that an epoch is committed: what it changed, or in whose logs that is, and what is to be remembered."""
+        """Log that an epoch is committed: what it changed, or in whose logs that is, and what is to be remembered; and
+        how many instances there are, if there are more since.
+        """
         if not self.logging:
             self.changed = version.epoch
-        elif changes or writers or marks:
+        elif changes or writers or marks or instances:
             before, self.changed, self.logged = self.changed, version.epoch, (version, sequence)
             head: dict[str, Any] = {"commit": True, "sequence": sequence}
             head["writers"] = [*writers, *([COORDINATOR] if changes else [])]
+            if instances:
+                head["instances"] = instances
             if marks:
                 head["marks"] = [list(mark) for mark in marks]
             if not self.always:

@@ -45,7 +45,7 @@ class At:
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """What was found in a location and put into memory."""
+    """What was found in a location and put into memory when the app started; `app.recovery`."""
 
     location: str
     version: int

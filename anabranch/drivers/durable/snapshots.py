@@ -14,16 +14,16 @@ import logging
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from time import monotonic
 from typing import Any, Protocol
 
 from anabranch.drivers.callers import Stopped
+from anabranch.drivers.clock import Clock
 from anabranch.drivers.durable.copying import Copying
+from anabranch.drivers.durable.labels import Labels
 from anabranch.drivers.durable.marks import Marks, as_json
 from anabranch.drivers.durable.saver import COORDINATOR, Saver, described
 from anabranch.runtime.memory import Memory
 from anabranch.runtime.messages import Version
-from anabranch.runtime.routing import Routing
 from anabranch.state.changes import OwnCodec
 from anabranch.state.checkpoint.manifests import Manifest, write_manifest
 from anabranch.state.checkpoint.recovery import collect
@@ -48,8 +48,8 @@ class Source(Protocol):
 class Here:
     """All state is in this process."""
 
-    def __init__(self, saver: Saver, memory: Memory, own: OwnCodec) -> None:
-        self._saver, self._memory, self._own = saver, memory, own
+    def __init__(self, saver: Saver, memory: Memory, own: OwnCodec, labels: Labels) -> None:
+        self._saver, self._memory, self._own, self._labels = saver, memory, own, labels
 
     def begin(self, epoch: int) -> None:
         saver, instances = self._saver, range(self._memory.routing.instances)
@@ -60,7 +60,7 @@ class Here:
         return self._copying.copy()
 
     def write(self) -> None:
-        self._copying.write(self._writer)
+        self._copying.write(self._writer, self._labels)
 
     def finish(self) -> tuple[list[Chunk], dict[str, int]]:
         return self._writer.finish(), {}
@@ -76,36 +76,36 @@ class Snapshots:
         self,
         saver: Saver,
         source: Source,
-        routing: Routing,
+        labels: Labels,
         program: str,
         fingerprint: str,
         hold: Hold,
         now: Now,
         marks: Marks,
+        clock: Clock,
     ) -> None:
         """`hold` keeps epochs away; `now` is the committed version and the next sequence number."""
-        self._saver, self._source, self._routing = saver, source, routing
+        self._saver, self.source, self._labels = saver, source, labels
         self._program, self._fingerprint = program, fingerprint
-        self._hold, self._now, self._marks = hold, now, marks
-        self._one = threading.Lock()
+        self._hold, self._now, self._marks, self._clock = hold, now, marks, clock
+        self.one = threading.Lock()  # of whoever makes one, or keeps others from it
         self._end = threading.Event()
         self._taken = 0  # the epoch of the last
         self._bytes = 0  # of the log when it was taken
-        self._when = monotonic()
+        self._when = clock.now()
         self._thread: threading.Thread | None = None
 
     def start(self, taken: int) -> None:
         """`taken` is the epoch that is saved already."""
         self._taken = taken
         if self._saver.saving.durability != "none":
-            self._thread = threading.Thread(target=self._watch, name="anabranch-snapshots", daemon=True)
-            self._thread.start()
+            self._thread = self._clock.start(self._watch, "anabranch-snapshots")
 
     def _watch(self) -> None:
-        saver = self._saver
+        saver, clock = self._saver, self._clock
         pulse = min(1.0, saver.saving.every / 4)
-        while not self._end.wait(pulse):
-            late = monotonic() - self._when >= saver.saving.every
+        while not clock.wait(self._end, pulse):
+            late = clock.now() - self._when >= saver.saving.every
             long = saver.log.bytes - self._bytes >= saver.saving.size
             if (late or long) and saver.changed > self._taken:
                 try:
@@ -114,12 +114,12 @@ class Snapshots:
                     return
                 except Exception:
                     log.exception("no snapshot could be made; the log goes on, and it is tried again")
-                    self._when = monotonic()
+                    self._when = clock.now()
 
     def take(self) -> int:
         """Save all state; gives the epoch after which it is saved. What is no longer needed goes."""
         saver = self._saver
-        with self._one:
+        with self.one:
             if saver.changed <= self._taken:
                 return self._taken  # nothing has changed since the last
             self._take()
@@ -131,7 +131,7 @@ class Snapshots:
         return self._take()
 
     def _take(self) -> str:
-        saver, source = self._saver, self._source
+        saver, source = self._saver, self.source
         stopped = saver.saving.mode == "sync"
         with self._hold() if stopped else nullcontext():
             hold: Hold = nullcontext if stopped else self._hold
@@ -165,6 +165,7 @@ class Snapshots:
             version = begun
             if logged is not None and logged[0] > begun:
                 version, sequence = logged  # and not what only read: the log does not know of that
+            instances, of_bucket = self._labels.manifest()
             manifest = Manifest(
                 generation=saver.generation.number,
                 begun=begun.epoch + 1,
@@ -173,15 +174,15 @@ class Snapshots:
                 sequence=sequence,
                 program=self._program,
                 fingerprint=self._fingerprint,
-                instances=self._routing.instances,
-                instance_of_bucket=self._routing.instance_of_bucket,
+                instances=instances,
+                instance_of_bucket=of_bucket,
                 states=described(saver.graph),
                 chunks=tuple(chunks),
                 first_pieces={COORDINATOR: piece, **pieces},
                 extra={"marks": as_json(marks)},
             )
             name = write_manifest(saver.location, manifest)
-        self._taken, self._bytes, self._when = version.epoch, saver.log.bytes, monotonic()
+        self._taken, self._bytes, self._when = version.epoch, saver.log.bytes, self._clock.now()
         return name
 
     def stop(self, in_peace: bool) -> None:

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from queue import Queue
 
 from anabranch.drivers.durable.copying import Copying
+from anabranch.drivers.durable.labels import Labels
 from anabranch.drivers.durable.owns import Owns
 from anabranch.drivers.durable.restoring import restore
 from anabranch.drivers.kernels import Kernels
 from anabranch.drivers.wire import Copied, Copy, Keep, Kept, SavedAt
 from anabranch.graph.nodes import Graph
 from anabranch.lang import Program
+from anabranch.lang.distribution import Distribution
 from anabranch.runtime.memory import Memory
 from anabranch.runtime.messages import Version
-from anabranch.state.changes import schema_of
+from anabranch.state.changes import Change, schema_of
 from anabranch.state.checkpoint.location import open_location
 from anabranch.state.checkpoint.log import Frame, Log
 from anabranch.state.checkpoint.recovery import find
@@ -35,6 +37,7 @@ class WorkerSaver:
     def __init__(self, at: SavedAt, number: int, graph: Graph, program: Program, memory: Memory) -> None:
         self._graph, self._program, self._memory = graph, program, memory
         self._hosted = memory.routing.hosted(number)
+        self._number, self._labels = number, Labels(graph, at.instance_of_bucket, memory.routing)
         self._own = Owns(graph)
         self._location = open_location(list(at.where) if len(at.where) > 1 else at.where[0], at.fence)
         self._generation, self._always = at.generation, at.always
@@ -51,10 +54,26 @@ class WorkerSaver:
         changes = self._memory.changes(self._hosted, self._own)
         if not changes:
             return ""
+        return self._append(version, self._labels.changes(changes))
+
+    def _append(self, version: Version, changes: Sequence[Change]) -> str:
         self._ticket = self._log.append(Frame(version.epoch, version.attempt, {}, tuple(changes)))
         if self._always:
             self._log.sync(self._ticket)
         return self.writer
+
+    def switch(self, memory: Memory) -> None:
+        """From now on state is there."""
+        self._memory, self._hosted = memory, memory.routing.hosted(self._number)
+        self._labels.routing = memory.routing
+
+    def begun(self, version: Version, before: int) -> str:
+        """Log what new partial instances start from; gives the name of the log, if there are any here."""
+        new = [i for i in self._hosted if i >= before]
+        if not new or not self._logging:
+            return ""
+        changes = [*Copying(self._graph, self._memory, self._own, new).all_of(Distribution.PARTIAL)]
+        return self._append(version, changes) if changes else ""
 
     def restore(self, version: Version, stands_on: int, kernels: Kernels) -> None:
         """`stands_on` is the generation whose history has it: others may have begun since."""
@@ -72,7 +91,7 @@ class WorkerSaver:
             named = f"{self.writer}.{order.number}"  # what was given up under another may still be there
             writer = SnapshotWriter(self._location, self._generation, order.snapshot, named)
             copying = Copying(self._graph, self._memory, self._own, self._hosted)
-            snapshot = self._snapshot = _Snapshot(order.snapshot, copying, writer, self._log.cut())
+            snapshot = self._snapshot = _Snapshot(order.snapshot, copying, writer, self._labels, self._log.cut())
         more = snapshot.copy()
         if not more:
             self._logging = self._always
@@ -108,9 +127,9 @@ class WorkerSaver:
 class _Snapshot:
     """Slices go to a thread that writes them."""
 
-    def __init__(self, number: int, copying: Copying, writer: SnapshotWriter, piece: int) -> None:
+    def __init__(self, number: int, copying: Copying, writer: SnapshotWriter, labels: Labels, piece: int) -> None:
         self.number, self.piece = number, piece
-        self._copying, self._writer = copying, writer
+        self._copying, self._writer, self._labels = copying, writer, labels
         self._queue: Queue[bool] = Queue(AHEAD)
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._write, name="anabranch-snapshot", daemon=True)
@@ -126,7 +145,7 @@ class _Snapshot:
             more = self._queue.get()
             try:
                 if self._error is None:
-                    self._copying.write(self._writer)
+                    self._copying.write(self._writer, self._labels)
             except Exception as error:
                 self._error = error
             if not more:

@@ -29,7 +29,7 @@ class Splitting:
         complete: Callable[[], object],
         over: Callable[[], None],
     ) -> None:
-        self._desk, self._fleet, self._questions, self._routing = desk, fleet, questions, routing
+        self._desk, self._fleet, self._questions, self.routing = desk, fleet, questions, routing
         self._complete, self._over = complete, over
         self.host, self.security = host, fleet.security
         self._of: dict[int, Forked] = {}
@@ -43,9 +43,10 @@ class Splitting:
         return until_all_answer(lambda: self._fork(remembered))
 
     def _fork(self, remembered: Callable[[], T]) -> tuple[Forked, At, T]:
-        coordinator, workers = self._desk.coordinator, self._routing.workers
+        coordinator = self._desk.coordinator
         with self._desk.hold():
-            at = At(coordinator.committed, coordinator.sequence, self._routing)
+            workers = self.routing.workers
+            at = At(coordinator.committed, coordinator.sequence, self.routing)
             number = next(self._desk.numbers)
             try:
                 self._split(number, range(workers), False)

@@ -8,10 +8,10 @@ with nothing in it; else the fork is lost, and the run it was made from goes on.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import Protocol
 
 from anabranch.drivers.callers import ForkLost
+from anabranch.drivers.fleet import Ended
 from anabranch.drivers.flight import Security
 
 
@@ -49,15 +49,19 @@ class Forked:
         self._changed = threading.Condition()
         self._over: set[int] = set()  # workers whose forks have ended
         self._away: set[int] = set()  # workers whose forks are being started again
-        self._ended: Callable[[int, str], bool] = lambda worker, why: False
+        self._ended: Ended = lambda worker, why, life: False
         self._address = ""
 
-    def launch(
-        self, address: str, security: Security, ports: range | None, program: bytes, ended: Callable[[int, str], bool]
-    ) -> None:
+    def launch(self, address: str, security: Security, ports: range | None, program: bytes, ended: Ended) -> None:
         self._address, self._ended = address, ended
         for worker in range(self._workers):
             self._run.lead(self._fork, worker, address)
+
+    def more(self, worker: int) -> None:
+        raise TypeError("a fork has as many workers as it was made with: scale the app it was made from, and fork that")
+
+    def fewer(self, worker: int, patience: float) -> None:
+        self.more(worker)
 
     def gone(self, worker: int, why: str) -> None:
         """The process of one is gone, or the worker it was forked from; told on a thread that must not wait."""
@@ -71,7 +75,7 @@ class Forked:
 
     def _start_again(self, worker: int, why: str) -> None:
         try:
-            while not self._ending and self._ended(worker, why):
+            while not self._ending and self._ended(worker, why, 0):
                 try:
                     self._run.split(self._fork, worker)
                     self._over.discard(worker)
@@ -83,7 +87,7 @@ class Forked:
             with self._changed:
                 self._away.discard(worker)
 
-    def kill(self, worker: int) -> None:
+    def kill(self, worker: int, life: int | None = None) -> None:
         self._run.part(self._fork, worker)
 
     def end(self, patience: float) -> None:

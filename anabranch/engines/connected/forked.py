@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from anabranch.drivers.callers import ForkLost, Stopped
-from anabranch.drivers.described import read_description
+from anabranch.drivers.described import describe_app, read_description
 from anabranch.drivers.durable.settings import Saving, saving_of
 from anabranch.drivers.forks.child import Child, fork, until_ready
 from anabranch.drivers.forks.doors import Doors
@@ -23,8 +23,7 @@ from anabranch.drivers.reception import ASK, Reception
 from anabranch.drivers.served import Served, security_of
 from anabranch.drivers.streams import Broken
 from anabranch.drivers.tls import Tls
-from anabranch.drivers.values import Values
-from anabranch.engines.connected.app import RemoteApp, answer
+from anabranch.engines.connected.app import RemoteApp
 from anabranch.engines.connected.link import PERHAPS, Link
 from anabranch.engines.embedded.app import App
 from anabranch.graph.nodes import Graph
@@ -45,13 +44,7 @@ class ForkedApp(RemoteApp):
 
     def __init__(self, child: Child, graph: Graph, specs: Specs) -> None:
         link = Link(f"process {child.pid}", child.doors, PIECE, _lost, deaf=False)
-        try:
-            described = read_description(answer(Values(), link.ask(Values().encode(("describe",)))))
-        except BaseException:
-            link.close()
-            child.kill()
-            raise
-        super().__init__(link, described)
+        super().__init__(link, read_description(describe_app(graph, specs)))
         vars(self).update(_child=child, _graph=graph, _specs=specs, _served=[])
 
     def __repr__(self) -> str:

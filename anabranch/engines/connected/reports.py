@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from anabranch.engines.embedded.explain import EntryExplained, TaskExplained
-from anabranch.engines.embedded.metrics import EntryMetrics, Latency, MemoryMetrics, Metrics, TaskMetrics
+from anabranch.engines.embedded.hot import HotKey
+from anabranch.engines.embedded.metrics import EntryMetrics, Latency, MemoryMetrics, Metrics, Move, TaskMetrics
 
 
 def read_metrics(given: dict[str, Any]) -> Metrics:
@@ -16,7 +17,9 @@ def read_metrics(given: dict[str, Any]) -> Metrics:
     }
     tasks = {name: TaskMetrics(**x) for name, x in given["tasks"].items()}
     memory = None if given["memory"] is None else MemoryMetrics(**given["memory"])
-    return Metrics(**(given | {"entries": entries, "tasks": tasks, "memory": memory}))
+    moves, hot = tuple(Move(**x) for x in given["moves"]), tuple(HotKey(**x) for x in given["hot"])
+    told = {"entries": entries, "tasks": tasks, "memory": memory, "moves": moves, "hot": hot}
+    return Metrics(**(given | told))
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -6,9 +6,9 @@ at all; a call sees every request that was answered before it began.
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from time import perf_counter
 from types import MappingProxyType, TracebackType
@@ -16,31 +16,37 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.compiler import compile
 from anabranch.drivers.callers import Gate, Stopped
+from anabranch.drivers.clock import Clock, SystemClock
 from anabranch.drivers.durable.marks import CALL
 from anabranch.drivers.durable.settings import Recovery, Saving, saving_of
 from anabranch.drivers.fleet import Launcher, Network, Patience
 from anabranch.drivers.tls import Tls
 from anabranch.engines.embedded.apart import Apart, launcher_of
+from anabranch.engines.embedded.autoscaling import Autoscaling
+from anabranch.engines.embedded.entries import AppEntry
 from anabranch.engines.embedded.explain import Explanation, explain
 from anabranch.engines.embedded.here import Here
 from anabranch.engines.embedded.history import History, Recorder
+from anabranch.engines.embedded.hot import HotKeys
 from anabranch.engines.embedded.metrics import MemoryMetrics, Meter, Metrics
 from anabranch.engines.embedded.progress import progress
+from anabranch.engines.embedded.relieving import Leaving, Relieving
 from anabranch.engines.embedded.rest import Before
+from anabranch.engines.embedded.spreading import Spreading
 from anabranch.engines.embedded.states import States
 from anabranch.engines.embedded.tiers import TIERS
 from anabranch.engines.embedded.tracebacks import let_go
 from anabranch.graph.nodes import Graph
+from anabranch.kernels import PythonCode
 from anabranch.lang import Program
-from anabranch.lang.binding import Refused, bind_call
-from anabranch.lang.columns import is_stream, read_batch
-from anabranch.lang.entry import each_batch, not_yet_on_entries, refuse_on_error
+from anabranch.lang.columns import read_batch
+from anabranch.lang.entry import each_batch
 from anabranch.lang.errors import MemoryFull
 from anabranch.lang.spec import EntrySpec, describe
-from anabranch.lang.types import NONE
-from anabranch.lang.values import coercer
 from anabranch.runtime.backlog import Limits
+from anabranch.runtime.elastic import Autoscale, Decision
 from anabranch.runtime.messages import Committed, Results, Seen, Version
+from anabranch.runtime.routing import Routing
 from anabranch.state.budget import bytes_of
 from anabranch.state.sizes import size_of
 
@@ -48,7 +54,8 @@ if TYPE_CHECKING:
     from anabranch.drivers.served import Served
     from anabranch.drivers.tls import Tls
 
-NOT_YET = frozenset("scale branch merge feeds advance wait".split())
+PATIENCE = 10.0  # seconds in which a move ends that comes to nothing
+NOT_YET = frozenset("branch merge feeds advance wait".split())
 
 
 def run(
@@ -69,22 +76,47 @@ def run(
     fence: str = "create",
     to_version: int | None = None,
     memory: str | int | None = None,
+    autoscale: Autoscale | None = None,
+    spares: int = 0,
+    clock: Clock | None = None,
 ) -> App:
-    """Run a program on the embedded engine.
+    """Run a program: its state in memory, spread over workers, called and fed through the app that this gives.
 
-    `workers` is the number of instances of its state and of threads that work on them; by default the number of cores.
-    With `hosts="processes"` each worker is a process of its own; with `on` a SparkSession, or "spark" for a local one,
-    each is a Spark task that stays. Connections between processes can have `tls`, and `ports` to choose from.
-    With a `checkpoint` location the app is saved there and goes on from what it finds there. `durability` "epoch"
-    answers when an epoch is on disk, "snapshot" loses what came after the last snapshot, "none" what came after the
-    last `app.checkpoint()`. There is a snapshot every `snapshot_every` seconds, or `snapshot_bytes` of log;
-    `snapshot_mode` "sync" stops the app for it. `to_version` goes back to an older version; `fence="none"` is for
-    locations that cannot create a file only if it is absent.
-    `memory`, such as "4GB", is what the states of all workers may take together. A request that would need more is
-    undone and raises `ab.MemoryFull`; the app goes on. Workers in processes of their own have equal shares of it.
-    With `history` the app keeps all inputs, so that `app.history()` can be replayed; that costs their memory.
-    `tier` is "auto" (entries are compiled to machine code once that is worth the wait), "compiled" (all that can be, at
-    the start) or "python" (none); `app.explain()` says what can be compiled and why not.
+    What runs it, and where:
+
+    - `workers`: how many there are, each with a part of the state; by default as many as the machine has cores.
+    - `hosts`: "threads" of this process, or "processes" of this machine. Entries that are not compiled use all cores
+      only in processes.
+    - `on`: a SparkSession, or "spark" for a local one: each worker is then a Spark task that stays.
+    - `tier`: "auto" compiles an entry to machine code once it has had enough rows; "compiled" compiles all that can be
+      compiled before the first request; "python" nothing. `app.explain()` says what is compiled, and why not.
+    - `memory`: what the states of all workers may take together, such as "4GB", or a number of bytes. A request that
+      would need more is undone and raises `ab.MemoryFull`; the app goes on. Workers apart have equal shares.
+    - `autoscale`: an `ab.Autoscale`; the number of workers then follows the load, from `workers` on, or else from its
+      least.
+    - `spares`: processes or Spark tasks that have nothing to do until there are more workers.
+    - `tls`: an `ab.Tls`, for connections between workers that are apart.
+    - `ports`: a range of ports for them; by default any that is free.
+
+    What is saved:
+
+    - `checkpoint`: a folder, a URL such as "s3://..." (with `anabranch[remote]`), or a list of folders on several
+      disks. The app is saved there, and goes on from what it finds there.
+    - `durability`: with "epoch" an answer comes when what it changed is on disk; after a crash "snapshot" loses what
+      came after the last snapshot, "none" what came after the last `app.checkpoint()`.
+    - `snapshot_every`: seconds between two snapshots, if anything has changed.
+    - `snapshot_bytes`: a snapshot comes sooner if the log has grown by so much.
+    - `snapshot_mode`: "background" goes on with the work meanwhile, "sync" stops for it.
+    - `to_version`: go back to this version; what came after it is given up.
+    - `fence`: "create" refuses a location that cannot create a file only if it is absent; "none" takes it, and then
+      nothing stops two runs from writing there at once.
+
+    For those who look closely:
+
+    - `history`: keep all inputs, so that `app.history()` can be replayed; that costs their memory.
+    - `clock`: for tests, which set the time: see `anabranch.testing`.
+
+    A program that breaks a rule does not start: it raises `ab.CompileError`.
 
     >>> import anabranch as ab
     >>> from anabranch.demo import Recommender
@@ -100,25 +132,31 @@ def run(
         raise ValueError(f"workers is a number of threads, at least 1, got {workers!r}: write ab.run(..., workers=2)")
     if tier not in TIERS:
         raise ValueError(f"tier is one of {', '.join(map(repr, TIERS))}, got {tier!r}")
+    if autoscale is not None and not isinstance(autoscale, Autoscale):
+        raise TypeError(f"autoscale is an ab.Autoscale, got {autoscale!r}: write autoscale=ab.Autoscale(max=4)")
+    if not isinstance(spares, int) or isinstance(spares, bool) or spares < 0:
+        raise ValueError(f"spares is a number of workers, at least 0, got {spares!r}: write ab.run(..., spares=1)")
     limit = None if memory is None else bytes_of(memory)
-    workers = workers or os.cpu_count() or 1
+    workers = workers or (os.cpu_count() or 1 if autoscale is None else autoscale.min)
     saving = None
     if checkpoint is not None:
         saving = saving_of(checkpoint, durability, snapshot_mode, snapshot_every, snapshot_bytes, fence, to_version)
+    same: dict[str, Any] = {"network": Network(tls, ports), "saving": saving, "clock": clock}
     if on is not None:
         from anabranch.engines.spark.app import run_on
 
-        return run_on(on, program, workers, history, tier, Network(tls, ports), saving, limit)
-    network = Network(tls, ports)
-    launcher = launcher_of(hosts, workers)
-    return App(program, workers, history, tier=tier, hosts=launcher, network=network, saving=saving, memory=limit)
+        return run_on(on, program, workers, history, tier, limit, autoscale, spares, **same)
+    hosted: dict[str, Any] = {"hosts": launcher_of(hosts, workers), "memory": limit, **same}
+    return App(program, workers, history, tier=tier, autoscale=autoscale, spares=spares, **hosted)
 
 
 class App:
-    """A running program: `app.NAME(...)` calls an entry, `app.NAME.many(...)` feeds it, `app.state.NAME` looks inside.
+    """A running program, as `ab.run` gives it: `app.NAME(...)` calls an entry, `app.NAME.many(...)` feeds it,
+    `app.state.NAME` looks inside. Any number of threads may use it at once. Leaving a `with` block stops it.
 
-    `limits`, `gate` and `patience` are for tests: they say what runs in stages, what fused, how much waits, and how
-    long workers elsewhere may take.
+    `entries` has the entries by name, whatever that is; `state` the states.
+    `limits`, `gate`, `patience` and `clock` are for tests: they say what runs in stages, what fused, how much waits,
+    how long workers elsewhere may take, and what time it is.
     """
 
     def __init__(
@@ -137,19 +175,26 @@ class App:
         saving: Saving | None = None,
         origin: Any = None,
         memory: int | None = None,
+        clock: Clock | None = None,
+        autoscale: Autoscale | None = None,
+        spares: int = 0,
+        leaving: Leaving | None = None,
     ) -> None:
         self._limit = memory
+        self._clock = clock or SystemClock()
         self._graph = graph or compile(type(program))
         self._meter = Meter(workers)
+        self._hot = HotKeys(self._graph, PythonCode(self._graph, program).start_key)
         same: dict[str, Any] = {"limits": limits, "gate": gate, "patience": patience, "frames": frames}
-        same |= {"network": network, "graph": self._graph, "tier": tier, "memory": memory}
-        self._again = partial(App, program, workers, **same)
-        build: Any = partial(Here, saving=saving, origin=origin, limit=memory)
+        same |= {"network": network, "graph": self._graph, "tier": tier, "memory": memory, "clock": clock}
+        self._again = partial(App, program, **same)
+        build: Any = partial(Here, switched=self._switched, saving=saving, origin=origin, limit=memory)
         if hosts is not None:
             apart: dict[str, Any] = {"launcher": hosts, "patience": patience, "network": network}
+            apart |= {"switched": self._switched, "spares": spares}
             build = partial(Apart, saving=saving, origin=origin, limit=memory, **apart)
         self._engine = build(
-            program, self._graph, workers, limits or Limits(), gate, tier, self._meter, self._committed
+            program, self._graph, workers, limits or Limits(), gate, tier, self._meter, self._committed, self._clock
         )
         self._recorder = Recorder(self._graph, self._engine.routing, history)
         specs = describe(type(program)).entries
@@ -160,6 +205,14 @@ class App:
         self.state = States(self._graph, program.__anabranch_merges__, self._engine.rest, past)
         self._served: list[Served] = []
         self._frames = None if frames is None else frames(self)
+        self._spreading = Spreading(self._graph, self._engine, self._meter, self._hot)
+        self._watches: list[Autoscaling | Relieving] = []
+        if autoscale is not None:
+            self._watches.append(Autoscaling(autoscale, self._clock, self._spreading))
+        if leaving is not None:
+            self._watches.append(Relieving(leaving, self._clock, self._spreading.relieve))
+        for watch in self._watches:
+            watch.start()
 
     def __getattr__(self, name: str) -> AppEntry:
         entries = self.__dict__.get("entries", {})
@@ -191,14 +244,22 @@ class App:
 
     @property
     def version(self) -> int:
-        """The number of the last epoch."""
+        """The number of the last epoch, which is the version of the state."""
         committed: Version = self._engine.coordinator.committed
         return committed.epoch
 
     def stop(self) -> None:
-        """Answer what has been asked, then end; may be called again. State can no longer be read."""
+        """Answer what has been asked, then end; may be called again.
+
+        What takes longer than ten seconds is taken back. Calls, `metrics()`, `history()` and reads of state then raise
+        `ab.Stopped`.
+        """
+        for watch in self._watches:
+            watch.stop()
         try:
             self._engine.stop()
+            for watch in self._watches:
+                watch.join(PATIENCE)
         finally:  # clients get the answers first
             for served in self._served:
                 served.stop()
@@ -238,10 +299,31 @@ class App:
 
     def copy_of(self, origin: Any, saving: Saving | None, hosts: Launcher | None = None) -> App:
         """The same app on the state of an origin, for a fork."""
-        return self._again(saving=saving, origin=origin, hosts=hosts)
+        workers = self._engine.routing.workers
+        return self._again(workers=workers, saving=saving, origin=origin, hosts=hosts)
+
+    def scale(self, *, workers: int) -> None:
+        """Go on with so many workers; comes back when they do the work.
+
+        Calls and batches are answered meanwhile. What is there is copied to where it will be, beside the work, and what
+        changes follows it; the app holds still only for the last of it. It takes memory for what is copied.
+
+        >>> import anabranch as ab
+        >>> from anabranch.demo import Recommender
+        >>> with ab.run(Recommender(), workers=1) as app:
+        ...     app.rate(7, 42, 5.0)
+        ...     app.scale(workers=3)
+        ...     app, app.state.ratings.row(7)
+        (<app Recommender, 3 workers, version 2>, Vector({42: 5.0}))
+        """
+        if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
+            raise ValueError(f"workers is a number, at least 1, got {workers!r}: write app.scale(workers=2)")
+        self._spreading.follow(Decision(workers, None, "asked for"))
 
     def checkpoint(self) -> int:
-        """Make a snapshot now; gives the version that it holds, once that is on disk."""
+        """Make a snapshot now; gives the version that it holds, once that is on disk. The app needs a
+        `checkpoint=` location.
+        """
         found: int = self._engine.checkpoint()
         return found
 
@@ -258,25 +340,49 @@ class App:
         return Before(self._engine.saved.past(state, version), size_of)
 
     def history(self) -> History:
-        """The requests in the order in which they took effect."""
+        """The requests in the order in which they took effect.
+
+        With `ab.run(..., history=True)` it has their inputs too, and can be replayed on one core.
+
+        >>> import anabranch as ab
+        >>> from anabranch.demo import Recommender
+        >>> with ab.run(Recommender(), workers=2, history=True) as app:
+        ...     app.rate(7, 42, 5.0)
+        ...     history = app.history()
+        >>> [(request.sequence, request.entry, request.rows) for request in history.requests]
+        [(0, 'rate', 1)]
+        """
         with self._engine.driver.hold():
             return self._recorder.history()
 
     def metrics(self) -> Metrics:
-        """Rows, epochs, stages, latencies, busy shares and state sizes so far."""
+        """Rows, epochs, stages, latencies, busy shares and state sizes so far; `print` it, or take `to_dict()`."""
         busy, elsewhere = self._engine.work()
         memory, accounted = None, self._engine.accounted()
         if accounted is not None and self._limit is not None:
             memory = MemoryMetrics(self._limit, accounted, accounted / self._limit)
-        return self._meter.read(busy, self._engine.rest.sizes(), elsewhere, memory)
+        with self._engine.driver.desk.lock:
+            hot = self._hot.read()
+        return self._meter.read(busy, self._engine.rest.sizes(), elsewhere, memory, hot)
 
     def explain(self) -> Explanation:
-        """How each entry runs: its tasks, their stages and tier, straight or winding, and why."""
+        """How each entry runs: its tasks, their stages and tier, straight or winding, and why; `print` it.
+
+        >>> import anabranch as ab
+        >>> from anabranch.demo import Recommender
+        >>> with ab.run(Recommender(), workers=2) as app:
+        ...     [(entry.name, entry.stages, entry.winding) for entry in app.explain().entries]
+        [('rate', 1, None), ('recommend', 3, None)]
+        """
         return explain(self._graph, self._engine.tiers)
 
     def _committed(self, committed: Committed | Seen) -> None:
         self._meter.add(committed)
+        self._hot.add(committed)
         self._recorder.add(committed)
+
+    def _switched(self, sequence: int, routing: Routing) -> None:
+        self._recorder.switch(sequence, routing)
 
     def _once(self, spec: EntrySpec, rows: Sequence[tuple[Any, ...]], batch: bool, id: str) -> Any:
         """Run a request unless one with this name was carried out before: then give its results."""
@@ -289,11 +395,13 @@ class App:
         engine.driver.desk.make_durable()
         return engine.remember.results(kept)
 
-    def _request(self, spec: EntrySpec, rows: Sequence[tuple[Any, ...]], batch: bool, mark: Any = None) -> Any:
+    def _request(
+        self, spec: EntrySpec, rows: Sequence[tuple[Any, ...]], batch: bool, mark: Any = None, durable: bool = True
+    ) -> Any:
         start = perf_counter()
         if batch:
             with progress(spec.name, len(rows)) as watch:
-                outcome = self._engine.driver.submit(spec.name, rows, watch, mark)
+                outcome = self._engine.driver.submit(spec.name, rows, watch, mark, durable)
         else:
             outcome = self._engine.driver.submit(spec.name, rows, None, mark)
         self._meter.latency(spec.name, perf_counter() - start)
@@ -315,7 +423,7 @@ class App:
         batch = read_batch(spec, data)
         return batch.results(list(self._once(spec, tuple(batch.rows), True, id)))
 
-    def _many(self, spec: EntrySpec, data: Any) -> Any:
+    def _many(self, spec: EntrySpec, data: Any, durable: bool = True) -> Any:
         """A batch: as columns of words where its entry has a kernel, else row by row."""
         if self._frames is not None and type(data).__module__.startswith("pyspark."):
             return self._frames.many(spec, data)
@@ -324,81 +432,17 @@ class App:
             batch = read_batch(spec, data)
             block = self._engine.tiers.block_of_rows(spec, batch.rows)
             if block is None:
-                return batch.results(list(self._request(spec, tuple(batch.rows), True)))
-        return self._engine.tiers.in_kind(spec, data, self._request(spec, block, True))
+                return batch.results(list(self._request(spec, tuple(batch.rows), True, None, durable)))
+        return self._engine.tiers.in_kind(spec, data, self._request(spec, block, True, None, durable))
 
-
-def as_id(id: Any) -> str:
-    if not isinstance(id, str) or not id:
-        raise TypeError(f"id= is a text that names the request, got {id!r}: write id=str(uuid.uuid4())")
-    return id
-
-
-class AppEntry:
-    """An entry of a running app, to be called with one row or fed `many`."""
-
-    def __init__(self, app: App, spec: EntrySpec) -> None:
-        self._app, self._spec = app, spec
-        self._takes_id = all(p.name != "id" for p in spec.parameters)
-        self._coerce = [coercer(p.type) for p in spec.parameters if p.type is not None]
-        self.__name__, self.__doc__ = spec.name, spec.function.__doc__
-        signature = inspect.signature(spec.function)
-        self.__signature__ = signature.replace(parameters=list(signature.parameters.values())[1:])
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Call it with one row. With `id=` a call that is repeated is carried out once, and answered alike."""
-        id = kwargs.pop("id") if "id" in kwargs and self._takes_id else None
-        row = self._plainly(args) if not kwargs else None
-        if row is None:
-            try:
-                row = bind_call(self._spec, args, kwargs)
-            except Refused as error:
-                raise error.as_input(self._spec.name, 0) from None
-        self._app._engine.tiers.expect(self._spec.name, 1)
-        if id is not None:
-            return self._app._once(self._spec, (row,), False, as_id(id))[0]
-        return self._app._request(self._spec, (row,), False)[0]
-
-    def _plainly(self, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """The arguments as they most often come; None for `bind_call` to see what is to be said of them."""
-        coerce = self._coerce
-        if len(args) != len(coerce):
-            return None
+    def _each(self, spec: EntrySpec, batches: Any) -> list[Any]:
+        """Batches, one after the other: the next need not wait until what the last has changed is on disk."""
+        desk = self._engine.driver.desk
         try:
-            return tuple([as_declared(value) for as_declared, value in zip(coerce, args, strict=True)])
-        except (TypeError, ValueError, OverflowError):
-            return None
-
-    def __getattr__(self, name: str) -> Any:
-        raise not_yet_on_entries(self._spec.name, name)
-
-    def stream(self, frame: Any, *, sink: Any = None, **options: str) -> Any:
-        """Feed a streaming DataFrame of Spark: each micro-batch is one request. Gives the `StreamingQuery`.
-
-        `sink(results, batch_id)` gets the results of each as a DataFrame, the same again if it is tried again.
-        `options` are those of Spark's stream writer, such as checkpointLocation.
-        """
-        if self._app._frames is None:
-            raise TypeError(
-                f"{self._spec.name}.stream needs workers on Spark: start the app with ab.run(..., on=spark)"
-            )
-        return self._app._frames.stream(self._spec, frame, sink, options)
-
-    def __repr__(self) -> str:
-        return f"<entry {self._spec.name} of {self._app!r}>"
-
-    def many(self, data: Any, *, on_error: str = "raise", id: str | None = None) -> Any:
-        """Run a batch as one request: a dict of columns, Arrow data or a list of rows; results come in kind.
-
-        With `id` a batch that is repeated is carried out once, and answered alike.
-        An iterator of batches is one request each; it is read to its end and gives a list of their results.
-        """
-        refuse_on_error(on_error)
-        if id is not None:
-            if is_stream(data):
-                raise TypeError("id= names one request, and an iterator of batches is several: give each its own")
-            return self._app._many_once(self._spec, data, as_id(id))
-        if is_stream(data):
-            results = each_batch(self.many, data)
-            return None if self._spec.result == NONE else results
-        return self._app._many(self._spec, data)
+            results = each_batch(lambda batch: self._many(spec, batch, durable=False), batches)
+        except BaseException:
+            with suppress(Stopped):  # what went wrong first is what is raised
+                desk.make_durable()
+            raise
+        desk.make_durable()
+        return results

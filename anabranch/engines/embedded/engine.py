@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +12,7 @@ from anabranch.drivers.durable.remembering import Remember
 from anabranch.drivers.durable.settings import At, Recovery
 from anabranch.drivers.interrupts import HoldBack
 from anabranch.graph.nodes import Graph
+from anabranch.runtime.routing import Routing
 
 
 @dataclass(frozen=True)
@@ -20,14 +23,32 @@ class Origin:
     at: At
 
 
-class Engine:
+Plan = Callable[[Routing], Routing | None]  # the next routing after that of today; None if it is to stay
+
+
+class Engine(ABC):
     """`saved` is the run as it is saved, None if it is not (see `anabranch.drivers.durable.run`)."""
 
     driver: Any
     saved: Any
+    routing: Routing
 
     def __init__(self, graph: Graph, origin: Origin | None) -> None:
         self.marks, self.remember = Marks() if origin is None else origin.marks, Remember(graph)
+
+    @abstractmethod
+    def scale(self, plan: Plan) -> float | None:
+        """Go over to another routing while epochs run; gives the seconds in which none could, None if it is to stay."""
+
+    @abstractmethod
+    def busy(self) -> list[float | None] | None:
+        """The seconds that each worker has worked so far; waits for nobody. None for one that has not answered, and
+        nothing while one is missing.
+        """
+
+    @abstractmethod
+    def held(self) -> list[int]:
+        """The bytes of state that each worker has."""
 
     @property
     def recovery(self) -> Recovery | None:

@@ -24,7 +24,11 @@ class Tiers(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TaskExplained:
-    """`stage` in an epoch of its entry alone; other entries of an epoch can only make it later. None if winding."""
+    """How a task runs: `where` (at a `key`, here, everywhere), which states it `reads` and `writes`, its `tier` and
+    `why`.
+
+    `stage` is that in an epoch of its entry alone; other entries of an epoch can only make it later. None if winding.
+    """
 
     name: str
     stage: int | None
@@ -38,7 +42,9 @@ class TaskExplained:
 
 @dataclass(frozen=True, slots=True)
 class EntryExplained:
-    """`winding` is the reason why it cannot run in stages, None for a straight entry."""
+    """How an entry runs: in so many `stages`, or one row after the other if it is `winding`, which is the reason for
+    it.
+    """
 
     name: str
     dispatch: str
@@ -49,7 +55,7 @@ class EntryExplained:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
-    """`str` for a terminal, `to_dict` for JSON, a picture of the graph in notebooks."""
+    """What `app.explain()` gives: `str` for a terminal, `to_dict` for JSON, a picture of the graph in notebooks."""
 
     graph: Graph
     entries: tuple[EntryExplained, ...]
@@ -67,6 +73,7 @@ class Explanation:
         return str(self)
 
     def to_dict(self) -> dict[str, Any]:
+        """The same, for JSON."""
         entries = {
             e.name: {
                 "dispatch": e.dispatch,

@@ -36,7 +36,8 @@ class Numbered:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class History:
-    """The requests in the order in which they took effect, and the instance of every bucket.
+    """The requests in the order in which they took effect, and the instance of every bucket, as it was at first and
+    after each change of it, from a sequence number on.
 
     `complete` if it goes back to the start of the app and has the inputs.
     """
@@ -46,6 +47,7 @@ class History:
     instances: int
     complete: bool
     graph: Graph
+    changes: tuple[tuple[int, tuple[int, ...], int], ...] = ()
 
     def __repr__(self) -> str:
         rows = sum(r.rows for r in self.requests)
@@ -66,13 +68,18 @@ class History:
             raise ValueError("state was loaded by hand, which no request can repeat: replay an app that loads nothing")
         app = SequentialApp(program, self.instances, self.assignment.__getitem__, graph=self.graph)
         answers: list[list[Any] | BaseException] = []
+        changes = [*self.changes]
         for request in self.requests:
             assert request.inputs is not None
+            while changes and changes[0][0] <= request.sequence:
+                app.assign(*changes.pop(0)[1:])
             app.sequence = request.sequence
             try:
                 answers.append(app.run(request.entry, request.inputs))
             except BaseException as error:
                 answers.append(error)
+        for _, assignment, instances in changes:
+            app.assign(assignment, instances)
         return app, answers
 
 
@@ -83,6 +90,11 @@ class Recorder:
         self._graph, self._routing, self._keep_all = graph, routing, keep_all
         self._kept: deque[tuple[Any, ...]] = deque(maxlen=None if keep_all else KEPT)
         self._loaded = False
+        self._changes: list[tuple[int, tuple[int, ...], int]] = []
+
+    def switch(self, sequence: int, routing: Routing) -> None:
+        """Keys are elsewhere, from this row on."""
+        self._changes.append((sequence, routing.instance_of_bucket, routing.instances))
 
     def add(self, committed: Committed | Seen) -> None:
         for ran in committed.ran:
@@ -100,4 +112,5 @@ class Recorder:
         for sequence, entry, rows, epoch, failed, inputs in self._kept:
             kept = None if inputs is None else tuple(inputs)  # rows also where they came as columns
             requests.append(Numbered(sequence, entry, rows, epoch, failed, kept))
-        return History(tuple(requests), routing.instance_of_bucket, routing.instances, complete, self._graph)
+        changes, first = tuple(self._changes), (routing.instance_of_bucket, routing.instances)
+        return History(tuple(requests), *first, complete, self._graph, changes)

@@ -11,10 +11,12 @@ from time import perf_counter
 from typing import Any
 
 from anabranch.drivers.timing import Cells, TimedCode
+from anabranch.engines.embedded.hot import HotKey
 from anabranch.runtime.messages import Committed, Seen
 from anabranch.runtime.rows import Code
 
 KEPT = 4096  # latencies per entry: percentiles are of the last ones
+MOVES = 100  # the last ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,8 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class EntryMetrics:
+    """`requests` and `rows` so far; `failed` are the requests that were undone because they raised."""
+
     requests: int
     failed: int
     rows: int
@@ -67,10 +71,32 @@ class MemoryMetrics:
         return f"{self.accounted:,} of {self.budget:,} bytes, {self.share:.0%}"
 
 
+@dataclass(frozen=True, slots=True)
+class Move:
+    """State that went where another routing puts it: when, in seconds since the app started; the numbers of workers
+    before and after; why; how long all of it took, and for how long of that no epoch could run.
+    """
+
+    at: float
+    before: int
+    after: int
+    why: str
+    seconds: float
+    pause: float
+
+    def __str__(self) -> str:
+        workers = f"{self.before} to {_count(self.after, 'worker')}" if self.before != self.after else "spread anew"
+        took = f"{_time(self.seconds)}, {_time(self.pause)} of it without epochs"
+        return f"at {self.at:.1f} s, {workers}: {self.why} ({took})"
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Metrics:
-    """`workers` is the share of the app's time in which each was busy; `states` are bytes, estimated; `memory` is what
-    counts of them and of what undoes requests, where there is a budget.
+    """What `app.metrics()` gives.
+
+    `workers` is the share of the app's time in which each was busy; `states` are bytes, estimated; `memory` is what
+    counts of them and of what undoes requests, where there is a budget; `moves` are the last times that state moved,
+    `hot` the keys at which most rows begin, where that is many.
 
     Times are wall time: a thread that waits for another one's turn of the interpreter is busy.
     """
@@ -85,10 +111,13 @@ class Metrics:
     workers: tuple[float, ...]
     states: Mapping[str, int]
     memory: MemoryMetrics | None = None
+    moves: tuple[Move, ...] = ()
+    hot: tuple[HotKey, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return dataclasses.asdict(self)
+        """For JSON; a key that is neither a number nor a text is shown as one."""
+        hot = [{"key": h.key if isinstance(h.key, int | str) else repr(h.key), "share": h.share} for h in self.hot]
+        return dataclasses.asdict(self) | {"hot": hot, "moves": [dataclasses.asdict(m) for m in self.moves]}
 
     def __repr__(self) -> str:
         return str(self)
@@ -108,6 +137,8 @@ class Metrics:
             lines.append(f"  state {name}: {size:,} bytes")
         if self.memory is not None:
             lines.append(f"  memory: {self.memory}")
+        lines += [f"  hot key {hot}" for hot in self.hot]
+        lines += [f"  move {move}" for move in self.moves]
         return "\n".join(lines)
 
 
@@ -121,6 +152,17 @@ class Meter:
         self._entries: dict[str, list[int]] = {}  # requests, failed, rows
         self._latencies: dict[str, deque[float]] = {}
         self._tasks: list[Cells] = [{} for _ in range(workers)]  # rows, seconds
+        self._moves: deque[Move] = deque(maxlen=MOVES)
+
+    def resize(self, workers: int) -> None:
+        """There are so many workers now; what others have counted stays."""
+        self.workers = workers
+        self._tasks += [{} for _ in range(len(self._tasks), workers)]
+
+    def moved(self, before: int, why: str, began: float, pause: float) -> None:
+        """State has moved, since a moment of `perf_counter`."""
+        seconds = perf_counter() - began
+        self._moves.append(Move(began - self._start, before, self.workers, why, seconds, pause))
 
     def cells(self, worker: int) -> Cells:
         """Rows and seconds by task, as one worker counts them."""
@@ -159,6 +201,7 @@ class Meter:
         states: Mapping[str, int],
         elsewhere: Sequence[Cells] = (),
         memory: MemoryMetrics | None = None,
+        hot: tuple[HotKey, ...] = (),
     ) -> Metrics:
         """`elsewhere` is what workers in other processes have counted."""
         seconds = perf_counter() - self._start
@@ -177,6 +220,8 @@ class Meter:
             tuple(min(1.0, b / seconds) for b in busy),
             states,
             memory,
+            tuple(self._moves),
+            hot,
         )
 
     def _read_tasks(self, elsewhere: Sequence[Cells]) -> dict[str, TaskMetrics]:

@@ -49,13 +49,17 @@ class RestHere:
         self._memory, self._driver, self._size = memory, driver, size
         self.routing = memory.routing
 
+    def switch(self, memory: Memory) -> None:
+        """For whoever holds the state: from now on it is there."""
+        self._memory, self.routing = memory, memory.routing
+
     def look(self, read: Callable[[Held], T]) -> T:
         with self._driver.hold():
             return read(self._memory)
 
     def change(self, steps: Sequence[Callable[[Held], None]], check: Callable[[Held], None]) -> None:
-        memory, instances = self._memory, range(self.routing.instances)
         with self._driver.hold(writes=True) as interrupts:
+            memory, instances = self._memory, range(self.routing.instances)
             memory.open(instances, LOADING)
             try:
                 for step in steps:

@@ -32,10 +32,11 @@ if TYPE_CHECKING:
 
 
 Past = Callable[[str, int], Rest]
+PutIn = Callable[[list[Any], Any, Any], None]
 
 
 class States:
-    """The states of an app by name."""
+    """The states of an app by name: `app.state.NAME`, or `app.state["NAME"]`."""
 
     _views: dict[str, StateView]
 
@@ -67,7 +68,9 @@ class States:
 
 
 class StateView:
-    """A state of a running app. Methods that read work as on the state itself; those that write are for entries."""
+    """A state of a running app, `app.state.NAME`. What reads works as on the state itself: `[key]`, `in`, `len`, `row`,
+    ...; what writes is for entries. Each read sees the newest version; two reads may see two.
+    """
 
     _state: State
     _merge: Any
@@ -189,12 +192,21 @@ class StateView:
     def load(self, data: Any) -> None:
         """Store the entries of a table with the columns of `to_arrow`; others stay. One request: all or nothing."""
         state = self._state
-        columns = load_columns(state)
+        load_columns(state)
         if state.distribution is Distribution.PARTIAL and self._merge is None:
             raise TypeError(
                 f"{state.name} names no merge, so nobody knows what its instances mean together: "
                 "give it one with ab.partial(..., merge=...), or fill it by an entry"
             )
+        self._load(data, self._store, self._check_merge)
+
+    def _load_instance(self, number: int, data: Any) -> None:
+        """The same, in one instance of a partial state alone."""
+        self._load(data, lambda parts, key, value: put(parts[number], key, value), lambda held, stored: None)
+
+    def _load(self, data: Any, put_in: PutIn, check: Callable[[Held, dict[Any, Any]], None]) -> None:
+        state = self._state
+        columns = load_columns(state)
         name = f"state.{state.name}.load"
         rows = read_batch(EntrySpec(name, tuple(Parameter(n, t) for n, t in columns), NONE, type(self).load), data).rows
         if state.cls is Value and len(rows) != 1:
@@ -205,13 +217,13 @@ class StateView:
         def step(i: int) -> Callable[[Held], None]:
             def store(held: Held) -> None:
                 nonlocal done
-                self._store(self._parts(held), *stored[i])
+                put_in(self._parts(held), *stored[i])
                 done = i + 1
 
             return store
 
         try:
-            self._rest.change([step(i) for i in range(len(stored))], lambda held: self._check_merge(held, dict(stored)))
+            self._rest.change([step(i) for i in range(len(stored))], lambda held: check(held, dict(stored)))
         except BaseException as error:
             error.add_note(f"in {name}{f', row {done}' if done < len(rows) else ''}: nothing was loaded")
             raise
@@ -260,10 +272,14 @@ class StateView:
         key = _key_parameter(state, name)
         if state.distribution is Distribution.PARTIAL or key is None:
             return getattr(self.copy(), name)(*args, **named)
-        owner = 0
-        if state.distribution is Distribution.PARTITIONED:
-            owner = self._owner(name, args[0] if args else named.get(key))
-        return self._rest.look(lambda held: getattr(self._parts(held)[owner], name)(*args, **named))
+
+        def read(held: Held) -> Any:
+            owner = 0
+            if state.distribution is Distribution.PARTITIONED:
+                owner = self._owner(name, args[0] if args else named.get(key))
+            return getattr(self._parts(held)[owner], name)(*args, **named)
+
+        return self._rest.look(read)
 
     def _owner(self, name: str, key: Any) -> int:
         """The instance that has a key; any one for what is no key of the state, which says so in its own words."""

@@ -43,9 +43,10 @@ class Tiers:
         refuse_from_within: Callable[[], None],
     ) -> None:
         """A batch of at most `small` rows is not worth columns."""
-        self._kernels, self.tier, self._small = kernels, tier, small
+        self.tier, self._small = tier, small
         self._install, self._refuse_from_within = install, refuse_from_within
-        self.is_fast, self.fallback = kernels.is_fast, kernels.fallback
+        self.switch(kernels)
+        self._paused = False
         self.full: dict[str, str] = {}  # by entry: why its states could not be laid out
         self._rows: dict[str, int] = {}
         self._settled = {e.name for e in kernels.graph.entries if tier == "python" or kernels.is_fast(e.name)}
@@ -57,6 +58,20 @@ class Tiers:
         if self.tier == "compiled":
             for entry in self._kernels.graph.entries:
                 self._compile(entry.name, True)
+
+    def switch(self, kernels: Kernels) -> None:
+        """Others are in use, for the same entries."""
+        self._kernels, self.is_fast, self.fallback = kernels, kernels.is_fast, kernels.fallback
+
+    @contextmanager
+    def as_they_are(self) -> Iterator[None]:
+        """No entry changes its tier inside the block; nobody waits for that."""
+        with self._lock:
+            self._paused = True
+        try:
+            yield
+        finally:
+            self._paused = False
 
     @contextmanager
     def still(self) -> Iterator[None]:
@@ -71,7 +86,7 @@ class Tiers:
         if entry in self._settled:  # most calls end here
             return self.is_fast(entry)
         seen = self._rows[entry] = self._rows.get(entry, 0) + rows
-        if seen < ON_DISK or entry in self._running:
+        if seen < ON_DISK or entry in self._running or self._paused:
             return False
         self._refuse_from_within()  # else the entry at work and the change of tiers wait for each other
         # Neither a compiler nor the import of one is made to be cut off in the middle: Ctrl-C comes when it is done.
@@ -127,6 +142,9 @@ class Tiers:
 
     def _compile(self, entry: str, shown: bool) -> None:
         with self._lock:
+            if self._paused:
+                self._running.discard(entry)
+                return
             if entry in self._settled or self.fallback(entry) is not None:
                 self._settled.add(entry)
                 return

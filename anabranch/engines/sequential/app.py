@@ -6,7 +6,7 @@ instances and a recorded assignment it is the meaning of partial state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -49,7 +49,7 @@ class SequentialApp:
             raise ValueError(f"a program has at least one instance of its state, got instances={instances}")
         self.graph = graph or compile(type(program))
         self.program, self.whole = program, whole
-        self.assigned: dict[int, int] = {}
+        self.assigned: dict[int, int] = {}  # since the last change of it
         self.replaced: list[str] = []  # entries whose pieces failed otherwise than the whole; only fan-outs may
         self._assignment = assignment or (lambda b: b * instances // BUCKETS)
         self.store = Store(self.graph, program, instances, self._assign)
@@ -85,6 +85,16 @@ class SequentialApp:
 
     def _assign(self, number: int) -> int:
         return self.assigned.setdefault(number, self._assignment(number))
+
+    def assign(self, assignment: Sequence[int], instances: int) -> None:
+        """Let buckets be with these instances from now on; there may be more of them."""
+        if instances == self.store.instances and [*assignment] == [self._assignment(b) for b in range(BUCKETS)]:
+            return
+
+        def change() -> None:
+            self.assigned, self._assignment = {}, assignment.__getitem__
+
+        self.store.spread_anew(change, instances)
 
     def request(self, entry: Entry, spec: EntrySpec, rows: list[tuple[Any, ...]]) -> list[Any]:
         """Rows that take effect together or not at all."""

@@ -7,16 +7,15 @@ from time import monotonic, sleep
 from typing import Any
 
 from anabranch.drivers.durable.marks import Mark
-from anabranch.drivers.durable.settings import Saving
-from anabranch.drivers.fleet import Network
 from anabranch.engines.embedded.apart import Apart
 from anabranch.engines.embedded.app import App
 from anabranch.engines.spark.feeding import Target
 from anabranch.engines.spark.frames import Frames
-from anabranch.engines.spark.session import session_of, use_this_python
+from anabranch.engines.spark.session import decommissions, session_of, use_this_python
 from anabranch.engines.spark.tasks import SparkTasks
 from anabranch.lang import Program
 from anabranch.lang.spec import EntrySpec
+from anabranch.runtime.elastic import Autoscale
 from anabranch.runtime.messages import AtWorkers
 
 PULSE = 0.05  # seconds
@@ -28,25 +27,20 @@ def run_on(
     workers: int,
     history: bool,
     tier: str,
-    network: Network,
-    saving: Saving | None = None,
-    memory: int | None = None,
+    memory: int | None,
+    autoscale: Autoscale | None,
+    spares: int,
+    **same: Any,
 ) -> App:
-    session = session_of(on, workers, memory)
+    """`same` is what apps elsewhere are given too."""
+    most = workers if autoscale is None else max(workers, autoscale.max)
+    session = session_of(on, most + spares, memory)
     context = session.sparkContext
     use_this_python(context)
     hosts = SparkTasks(context, workers)
-    return App(
-        program,
-        workers,
-        history,
-        tier=tier,
-        hosts=hosts,
-        frames=frames_of,
-        network=network,
-        saving=saving,
-        memory=memory,
-    )
+    elastic: dict[str, Any] = {"autoscale": autoscale, "spares": spares}
+    elastic["leaving"] = hosts.leaving if decommissions(context) else None
+    return App(program, workers, history, tier=tier, hosts=hosts, frames=frames_of, memory=memory, **elastic, **same)
 
 
 def frames_of(app: App) -> Frames:
@@ -62,6 +56,7 @@ def frames_of(app: App) -> Frames:
             driver.security,
             routing.instance_of_bucket,
             routing.worker_of_instance,
+            routing.version,
         )
 
     def request(spec: EntrySpec, rows: AtWorkers, mark: Mark | None) -> Any:

@@ -43,6 +43,7 @@ class Target:
     security: Security
     instance_of_bucket: tuple[int, ...]
     worker_of_instance: tuple[int, ...]
+    routing: int  # its version
 
 
 @lru_cache(maxsize=16)

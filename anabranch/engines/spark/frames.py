@@ -138,14 +138,17 @@ class Frames:
     def _apply(self, spec: EntrySpec, frame: DataFrame, mark: Mark | None) -> tuple[str, Results]:
         """Try until no worker is lost on the way."""
         for tried in range(TRIES):
+            before = self._target(spec.name).routing
             try:
                 return self._try(spec, frame, mark)
             except Exception as error:
                 lost = isinstance(error, RowsLost) or CONNECTION in str(error)
-                if not (lost and self._recovers and tried < TRIES - 1):
+                moved = lost and self._target(spec.name).routing != before
+                if not ((moved or (lost and self._recovers)) and tried < TRIES - 1):
                     raise
-                log.warning("a worker was lost while %s was fed: its rows are brought again", spec.name)
-                sleep(PAUSE * 2**tried)
+                if not moved:
+                    log.warning("a worker was lost while %s was fed: its rows are brought again", spec.name)
+                    sleep(PAUSE * 2**tried)
         raise AssertionError("no try was the last")
 
     def _try(self, spec: EntrySpec, frame: DataFrame, mark: Mark | None) -> tuple[str, Results]:
@@ -165,7 +168,7 @@ class Frames:
             problems = {row["partition"]: bytes(row["problem"]) for row in staged if row["problem"] is not None}
             if problems:
                 raise _bad_input(spec, parts, problems)
-            found = self._request(spec, AtWorkers(name, 0, tuple(parts)), mark)
+            found = self._request(spec, AtWorkers(name, 0, tuple(parts), routing=target.routing), mark)
         except Exception as error:  # one that is interrupted may still be running, and must find its rows
             self._drop(name, 1)
             self._explain(error)

@@ -71,15 +71,20 @@ def session_of(on: object, workers: int, memory: int | None = None) -> SparkSess
     return session
 
 
-def _check(context: SparkContext, workers: int) -> None:
-    conf = context.getConf()
+def check_slots(context: SparkContext, workers: int) -> None:
+    """Refuse so many workers more if they would wait for ever."""
     slots, taken = slots_of(context), taken_slots()
     if slots is not None and slots - taken < workers + SPARE:
-        others = f", of which workers of other apps have {taken}" if taken else ""
+        others = f", of which workers have {taken} already" if taken else ""
         raise UnfitSession(
             f"{workers} workers need {workers + SPARE} task slots, one of them for what feeds them, and the session "
             f"has {slots}{others}: {_more_slots(master_of(context), workers + taken)}"
         )
+
+
+def _check(context: SparkContext, workers: int) -> None:
+    conf = context.getConf()
+    check_slots(context, workers)
     if (conf.get("spark.python.worker.killOnIdleTimeout") or "false").lower() == "true":
         raise UnfitSession(
             "spark.python.worker.killOnIdleTimeout is true: Spark would kill workers that wait for calls; "
@@ -160,6 +165,12 @@ def _more_slots(master: str, workers: int) -> str:
     if is_local(master):
         return f"start it with master('local[{workers + SPARE}]') or more, or run fewer workers"
     return "raise spark.executor.instances or spark.executor.cores, or run fewer workers"
+
+
+def decommissions(context: SparkContext) -> bool:
+    """Do executors say that they are about to go?"""
+    enabled = (context.getConf().get("spark.decommission.enabled") or "false").lower() == "true"
+    return enabled and not is_local(master_of(context))
 
 
 def address_of_driver(context: SparkContext) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from anabranch.graph.code import Access, Body, Expr, free_names, walk
+from anabranch.graph.code import Access, Body, Expr, Local, free_names, walk
 from anabranch.graph.nodes import State
 from anabranch.kernels.native.dense_accesses import dense_access
 from anabranch.kernels.native.keys import Ahead, entry_ahead, hash_ahead, hash_of
@@ -20,6 +20,7 @@ from anabranch.kernels.native.once import INSTANCE, Where, store_of
 from anabranch.kernels.native.registers import Value, convert, nothing, registers
 from anabranch.kernels.native.scope import Scope, item_of
 from anabranch.kernels.native.shapes import Shape
+from anabranch.kernels.native.steps import Steps
 from anabranch.lang import DenseMatrix, DenseVector, Matrix, Table, Vector
 from anabranch.lang import Value as ValueState
 from anabranch.lang.types import (
@@ -33,6 +34,7 @@ from anabranch.lang.types import (
     Optional,
     Record,
     Scalar,
+    Sparse,
     Tuple,
     Type,
     optional,
@@ -61,6 +63,8 @@ class Accesses:
     def __init__(self, scope: Scope, shapes: dict[str, Shape], ahead: Sequence[Ahead] = ()) -> None:
         self.scope, self.out, self._shapes, self._ahead = scope, scope.out, shapes, ahead
         self._probes: dict[tuple[str, str], list[Probe]] = {}
+        self._steps = Steps(scope, shapes)
+        self.looking_ahead = self._steps.looking_ahead
         scope.listeners.append(self._changed)
 
     # -- what is remembered -----------------------------------------------------------------------------------------
@@ -86,6 +90,12 @@ class Accesses:
     # -- one access -------------------------------------------------------------------------------------------------
 
     def write(self, stmt: Access, state: State, instance: str, borrow: bool) -> None:
+        found = self.value(stmt, state, instance, borrow)
+        if stmt.target is not None:
+            self.scope.assign(stmt.target, found)
+
+    def value(self, stmt: Access, state: State, instance: str, borrow: bool) -> Value:
+        """What the access gives, which has yet to become the value of its target."""
         shape = self._shapes[state.name]
         if not shape.fits:
             raise NotInKernels(shape.why)
@@ -102,10 +112,7 @@ class Accesses:
             found = dense_access(self.scope, stmt, state.cls, where)
         else:
             raise NotInKernels(f"{state.cls.__name__} is not in the kernels' table")
-        if stmt.target is not None:
-            if found is None:
-                found = Value(NONE, ())
-            self.scope.assign(stmt.target, found)
+        return Value(NONE, ()) if found is None else found
 
     def _where(self, instance: str, shape: Shape) -> Where:
         if instance == INSTANCE:
@@ -119,13 +126,23 @@ class Accesses:
                 return probe
         key = self.scope.write.name_words(key)
         ahead = [n for n, a in enumerate(self._ahead) if a.shape == shape and a.key == expr]
-        if ahead and where.instance == INSTANCE:
-            hashed, hint = self.out.let(f"load({hash_ahead(ahead[0])})"), f"load({entry_ahead(ahead[0])})"
+        hint, hashing = "-1", hash_of(key)
+        variable = shape.name, expr.name if isinstance(expr, Local) and where.instance == INSTANCE else ""
+        if where.instance == INSTANCE:
+            hint = self._steps.hints.get(variable, hint)
+            if ahead:
+                hint, hashing = f"load({entry_ahead(ahead[0])})", f"load({hash_ahead(ahead[0])})"
+        search = (
+            f"{self.scope.module.finder(shape)}({where.search}, {where.entries}, {hint}, {{}}, {', '.join(key.words)})"
+        )
+        if variable in self._steps.found:
+            entry, hashed = self._steps.found[variable]
+            with self.out.block(f"if {entry} < 0:"):
+                self.out.line(f"{hashed} = {hashing}")
+                self.out.line(f"{entry} = {search.format(hashed)}")
         else:
-            hashed, hint = self.out.let(hash_of(key)), "-1"
-        finder = self.scope.module.finder(shape)
-        store = f"{where.search}, {where.entries}"
-        entry = self.out.fresh(f"{finder}({store}, {hint}, {hashed}, {', '.join(key.words)})", "e")
+            hashed = self.out.let(hashing)
+            entry = self.out.fresh(search.format(hashed), "e")
         present = self.out.fresh(f"({entry} >= 0 and load({where.entry(shape, entry)}) < 0)", "p")
         probe = Probe(where, entry, present, hashed, key, expr)
         known.append(probe)
@@ -291,6 +308,8 @@ class Accesses:
             probe = self._probe(shape, where, stmt.args[0], _index(self.scope.value(stmt.args[0])))
             line = self.out.fresh(self._line(shape, probe))
             return Value(VECTOR, (line if borrow else self.out.let(f"copy_line(c, {line})"),))
+        if stmt.method == "dot":
+            return self._product(shape, where, self.scope.write.named(stmt.args[0]))
         if stmt.method not in ("__getitem__", "__setitem__", "__contains__"):
             raise NotInKernels(f"{stmt.method} of a Matrix is not in the kernels' table")
         exprs = stmt.args[0].args if hasattr(stmt.args[0], "args") else ()
@@ -305,6 +324,12 @@ class Accesses:
             return None
         cell = self.out.fresh(f"get_cell({self._line(shape, probe)}, {index.word})")
         return Value(FLOAT, (cell,)) if stmt.method == "__getitem__" else Value(BOOL, (f"({cell} != 0.0)",))
+
+    def _product(self, shape: Shape, where: Where, vector: Value) -> Value:
+        if not isinstance(vector.type, Sparse):
+            raise NotInKernels(f"the product of a Matrix and a {vector.type}")
+        function = "dot_columns" if shape.axis == "column" else "dot_rows"
+        return Value(VECTOR, (self.out.fresh(f"{function}(c, {where.hdr}, {vector.word})"),))
 
     def _line(self, shape: Shape, probe: Probe) -> str:
         address = f"{probe.where.entry(shape, probe.entry)} + {shape.offset}"

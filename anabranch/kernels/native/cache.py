@@ -31,8 +31,8 @@ log = logging.getLogger(__name__)
 
 CHECKSUM = 32  # bytes
 PRIMITIVES = (
-    *"linked words libm numbers text hashing lines lists dicts sorting strings tables memory driver".split(),
-    *"dense moments products merging gathering".split(),
+    *"linked words libm numbers text hashing lines lists dicts sparse sorting strings tables memory driver".split(),
+    *"dense moments products merging gathering pouring".split(),
 )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from anabranch.graph.code import Apply, Const, Expr
 from anabranch.graph.effects import changes
-from anabranch.kernels.native import mappings, reductions, texts, times, vectors
+from anabranch.kernels.native import mappings, reductions, sparse_vectors, texts, times, vectors
 from anabranch.kernels.native.arithmetic import as_float, as_int, numeric
 from anabranch.kernels.native.layout import TEXT, NotInKernels, is_plain_record
 from anabranch.kernels.native.registers import Value, fit, is_number, items_of
@@ -37,6 +37,7 @@ from anabranch.lang.types import (
     Type,
     strip_optional,
 )
+from anabranch.lang.vector import Vector
 
 # Functions of one float that CPython's math gives as they are.
 MATH = {
@@ -67,6 +68,8 @@ def call(scope: Scope, expr: Apply) -> Value:
         return replaced(scope, args, expr.keywords)
     if called is dt.timedelta:
         return times.duration(scope.write.values(args), list(expr.keywords))
+    if called is Vector and len(positional) <= 1 and not named:
+        return sparse_vectors.made_of(scope, positional)
     if called is DenseVector and len(positional) == 1 and not named:
         return vectors.made_of(scope, scope.write.named(positional[0]))
     if called == DenseVector.zeros and len(positional) == 1 and not named:

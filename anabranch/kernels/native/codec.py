@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from anabranch.kernels.native.columns import address_of, filling, maker
+from anabranch.kernels.native.columns import address_of, filling, maker, vector_at
 from anabranch.kernels.native.layout import TEXT, kinds
 from anabranch.kernels.native.moments import FROM_WORD, TO_WORD
 from anabranch.lang.dense import DenseVector
-from anabranch.lang.types import BOOL, BYTES, FLOAT, INT, Dense, List, Optional, Record, Scalar, Tuple, Type
+from anabranch.lang.types import BOOL, BYTES, FLOAT, INT, Dense, List, Optional, Record, Scalar, Sparse, Tuple, Type
 
 Keep = Callable[[bytes], int]  # where the bytes are kept
 
@@ -125,6 +125,14 @@ def _flattener(t: Type, keep: Keep) -> Callable[[Any, list[Any]], None]:
                 out += (keep(data) if data else 0, len(value))
 
             return entries_of
+        case Sparse():
+
+            def pairs_of(value: Any, out: list[Any]) -> None:
+                items = value.items()
+                data = struct.pack("=" + "qd" * len(items), *(word for item in items for word in item))
+                out += (keep(data) if data else 0, len(items))
+
+            return pairs_of
         case List(of):
             item, code, empty = _flattener(of, keep), _letters(of) or "q", not kinds(of)
 
@@ -183,6 +191,8 @@ def _builder(t: Type) -> Callable[[Iterator[Any]], Any]:
                 return DenseVector(np.frombuffer(ctypes.string_at(address, 8 * size) if size else b""))
 
             return vector
+        case Sparse():
+            return lambda words: vector_at(next(words), next(words))
         case List(of):
             item, code, step = _builder(of), _letters(of), 8 * len(kinds(of))
 

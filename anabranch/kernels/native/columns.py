@@ -18,8 +18,25 @@ from numpy.typing import NDArray
 from anabranch.kernels.native.layout import TIMES, NotInKernels, kinds
 from anabranch.kernels.native.moments import FROM_WORD, TO_WORD
 from anabranch.lang.dense import DenseVector
-from anabranch.lang.types import BOOL, BYTES, FLOAT, INT, NONE, STR, Dense, List, Optional, Record, Scalar, Tuple, Type
+from anabranch.lang.types import (
+    BOOL,
+    BYTES,
+    FLOAT,
+    INT,
+    NONE,
+    STR,
+    Dense,
+    List,
+    Optional,
+    Record,
+    Scalar,
+    Sparse,
+    Tuple,
+    Type,
+)
+from anabranch.lang.vector import Vector, _fresh
 
+PAIR = Tuple((INT, FLOAT))  # an entry of a sparse vector
 Words = NDArray[Any]  # int64 or float64
 
 
@@ -55,6 +72,8 @@ def _encode(t: Type, values: Sequence[Any], out: Encoded) -> None:
             _encode_lists(of, values, out)
         case Dense():
             _encode_lists(FLOAT, [v.tolist() for v in values], out)
+        case Sparse():
+            _encode_lists(PAIR, [v.items() for v in values], out)
         case _:
             _refuse(t)
 
@@ -128,6 +147,8 @@ def filling(t: Type) -> Any:
             return []
         case Dense():
             return DenseVector([])
+        case Sparse():
+            return Vector()
         case Optional() | Scalar(name="None"):
             return None
     if t in FROM_WORD:
@@ -177,6 +198,10 @@ def decode(t: Type, columns: Sequence[Words], count: int) -> list[Any]:
             return _decode_lists(of, columns[0], columns[1])
         case Dense():
             return [DenseVector(items) for items in _decode_lists(FLOAT, columns[0], columns[1])]
+        case Sparse():
+            return [
+                vector_at(address, size) for address, size in zip(columns[0].tolist(), columns[1].tolist(), strict=True)
+            ]
     return _refuse(t)
 
 
@@ -215,6 +240,12 @@ def _decode_lists(of: Type, addresses: Words, sizes: Words) -> list[Any]:
         rows = memory_at(address, size * width).reshape(size, width)
         found.append(decode(of, [as_kind(rows[:, i], k) for i, k in enumerate(kinds(of))], size))
     return found
+
+
+def vector_at(address: int, count: int) -> Vector:
+    """The sparse vector whose pairs, so many, are at an address."""
+    pairs = memory_at(address, 2 * count)
+    return _fresh(dict(zip(pairs[::2].tolist(), pairs[1::2].view(np.float64).tolist(), strict=True)), True)
 
 
 def memory_at(address: int, words: int) -> Words:

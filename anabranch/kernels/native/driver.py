@@ -34,6 +34,8 @@ from anabranch.kernels.native.memory import (
     LIVE,
     LOW,
     MASK,
+    NEAR_ENTRY,
+    NEAR_SHIFT,
     NUMBERS,
     PRESENT,
     ROW,
@@ -44,6 +46,7 @@ from anabranch.kernels.native.memory import (
     USED,
     VALUE,
     WAS_CELL,
+    WAS_NEAR,
     WAS_VALUE,
     WAS_WORD,
     WIDTH,
@@ -357,6 +360,9 @@ def _walk_log(instance: int, start: int, at: int, marks: int, out: int, count: i
         elif what == WAS_CELL:
             index = load(at - 24)
             at -= 24
+        elif what == WAS_NEAR:
+            entry, index = entry & NEAR_ENTRY, word >> NEAR_SHIFT
+            at -= 16
         elif what == WAS_WORD:
             entry = (load(at - 24) - load(load(hdr + ENTRIES) + 8)) >> 3
             at -= 24

@@ -12,7 +12,7 @@ from typing import Any
 
 from anabranch.graph.code import Apply, Comprehension, Config, Const, Expr, Lambda, Local
 from anabranch.graph.effects import changes
-from anabranch.kernels.native import calls, containers, mappings, methods, texts, times, vectors
+from anabranch.kernels.native import calls, containers, mappings, methods, sparse_vectors, texts, times, vectors
 from anabranch.kernels.native.arithmetic import BINARY, as_int, numeric, unary
 from anabranch.kernels.native.comparisons import compare, is_in, truth
 from anabranch.kernels.native.layout import TEXT, TIMES, NotInKernels
@@ -97,7 +97,7 @@ class Expressions:
             case Const(value, t):
                 return self.constant(value, t)
             case Local(name, t):
-                if expr.multi:
+                if expr.multi and not self.scope.alone and name not in self.scope.bound:
                     raise NotInKernels(f"{name} has one value per instance")
                 return _narrowed(self.scope.read(name), thaw(t))
             case Config(name, t):
@@ -151,6 +151,8 @@ class Expressions:
                 operand = self.value(args[0])
                 if isinstance(operand.type, Dense) and op == "neg":
                     return vectors.negated(self.scope, operand)
+                if isinstance(operand.type, Sparse) and op == "neg":
+                    return sparse_vectors.negated(self.scope, operand)
                 return times.unary(op, operand) if operand.type in TIMES else unary(op, operand)
             case "is" | "is not":
                 return self._identity(op, args)
@@ -206,6 +208,8 @@ class Expressions:
             return texts.repeated(self.scope, *((left, right) if left.type in TEXT else (right, left)))
         if isinstance(left.type, Dense) or isinstance(right.type, Dense):
             return vectors.operator(self.scope, op, left, right)
+        if isinstance(left.type, Sparse) or isinstance(right.type, Sparse):
+            return sparse_vectors.operator(self.scope, op, left, right)
         if left.type in TIMES or right.type in TIMES:
             return times.operator(op, left, right)
         if not (is_number(left.type) and is_number(right.type)):

@@ -20,7 +20,7 @@ from anabranch.kernels.native.moments import RANGES
 from anabranch.lang.arrow import arrow_type
 from anabranch.lang.columns import fields_of, record_of
 from anabranch.lang.spec import EntrySpec
-from anabranch.lang.types import BOOL, BYTES, DATE, FLOAT, INT, STR, Optional, Scalar, Type
+from anabranch.lang.types import BOOL, BYTES, DATE, FLOAT, INT, STR, Dense, List, Optional, Scalar, Type
 
 PYTHON = {INT: int, FLOAT: float, BOOL: bool, STR: str, BYTES: bytes}
 EXACT = -(2**53), 2**53  # all integers in between are floats
@@ -67,10 +67,12 @@ def _columns(data: Any) -> dict[str, Any] | None:
 def _read(t: Type, column: Any, out: Encoded) -> int:
     """Add the words of a column; how many rows it has."""
     inner = t.of if isinstance(t, Optional) else t
-    if not isinstance(inner, Scalar) or (inner not in PYTHON and inner not in TIMES):
-        raise _Odd
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    if isinstance(t, Dense | List) and isinstance(column, pa.Array):
+        return _read_lists(FLOAT if isinstance(t, Dense) else t.of, column, out)
+    if not isinstance(inner, Scalar) or (inner not in PYTHON and inner not in TIMES):
+        raise _Odd
     if isinstance(column, pa.Array):
         return _read_arrow(t, inner, column, out)
     if type(column) is np.ndarray:  # a masked array has values that are none
@@ -133,6 +135,29 @@ def _read_arrow(t: Type, inner: Type, column: Any, out: Encoded) -> int:
         out.columns.append(_exactly(column.to_numpy(zero_copy_only=False), np.float64))
     else:
         raise _Odd
+    out.kept.append(column)
+    return len(column)
+
+
+def _read_lists(of: Type, column: Any, out: Encoded) -> int:
+    """Addresses and sizes of lists of numbers where they are: vectors, above all."""
+    if of not in (FLOAT, INT):
+        raise _Odd
+    wanted = arrow_type(of)
+    if pa.types.is_fixed_size_list(column.type) and column.type.value_type == wanted:
+        column = column.cast(pa.list_(wanted))
+    if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
+        raise _Odd
+    if column.type.value_type != wanted or column.null_count:
+        raise _Odd
+    column.validate(full=True)
+    values = column.values
+    ends = column.offsets.to_numpy().astype(np.int64)
+    if values.null_count and values.slice(ends[0], ends[-1] - ends[0]).null_count:
+        raise _Odd
+    data = values.buffers()[1]
+    first = 0 if data is None else data.address + 8 * values.offset
+    out.columns += [first + 8 * ends[:-1], np.diff(ends)]
     out.kept.append(column)
     return len(column)
 

@@ -55,14 +55,75 @@ def keys_ahead(shapes: Mapping[str, Shape], body: Body, given: Iterable[str]) ->
         if not isinstance(stmt, Access) or stmt.everywhere or not stmt.args:
             continue
         shape = shapes[stmt.state]
-        key: Expr = stmt.args[0]
-        if shape.cls is Matrix and isinstance(key, Apply) and key.op == "tuple" and len(key.args) == 2:
-            key = key.args[0 if shape.axis == "row" else 1]
+        key, _ = _key_and_cell(shape, stmt)
         if not shape.fits or shape.key == NONE or not _is_input(key):
             continue
         if free_names(key) and free_names(key) <= inputs and Ahead(shape, key) not in found:
             found.append(Ahead(shape, key))
     return found[:RING_KEYS]
+
+
+def keys_that_stay(shapes: Mapping[str, Shape], body: Body, changing: set[str]) -> list[tuple[str, str]]:
+    """The states that the body of a loop reaches by variables that are the same in all its steps, and these."""
+    found: dict[tuple[str, str], None] = {}
+    for stmt in walk(body):
+        if not isinstance(stmt, Access) or stmt.everywhere or not stmt.args:
+            continue
+        shape = shapes[stmt.state]
+        key, _ = _key_and_cell(shape, stmt)
+        if shape.fits and shape.key != NONE and isinstance(key, Local) and key.name not in changing:
+            found[stmt.state, key.name] = None
+    return list(found)
+
+
+@dataclass(frozen=True, slots=True)
+class OfStep:
+    """A variable, the integer of a step of a loop, that is the key of a state; and the index of the cell, if known."""
+
+    shape: Shape
+    name: str
+    cell: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class OnLine:
+    """A line of a matrix, the same in all steps of a loop, whose cell is that of the integer of a step."""
+
+    shape: Shape
+    key: Expr
+
+
+def keys_of_steps(
+    shapes: Mapping[str, Shape], body: Body, name: str, changing: set[str]
+) -> tuple[list[OfStep], list[OnLine]]:
+    """What the body of a loop reaches by its variable of this name; `changing` are all that change in it."""
+    found: dict[str, OfStep] = {}
+    lines: dict[str, OnLine] = {}
+
+    def is_known(expr: Expr | None) -> bool:
+        return isinstance(expr, Local) and expr.type == INT and not expr.multi and expr.name not in changing
+
+    for stmt in walk(body):
+        if not isinstance(stmt, Access) or stmt.everywhere or not stmt.args:
+            continue
+        shape = shapes[stmt.state]
+        key, cell = _key_and_cell(shape, stmt)
+        if not shape.fits or shape.key != INT:
+            continue
+        if isinstance(key, Local) and key.type == INT and key.name == name:
+            found.setdefault(stmt.state, OfStep(shape, name, cell if is_known(cell) else None))
+        elif is_known(key) and isinstance(cell, Local) and cell.name == name:
+            lines.setdefault(stmt.state, OnLine(shape, key))
+    return list(found.values()), list(lines.values())
+
+
+def _key_and_cell(shape: Shape, stmt: Access) -> tuple[Expr, Expr | None]:
+    """By what an access finds its entry, and of a matrix the index of the cell, where there is one."""
+    key = stmt.args[0]
+    if shape.cls is Matrix and isinstance(key, Apply) and key.op == "tuple" and len(key.args) == 2:
+        i, j = key.args
+        return (i, j) if shape.axis == "row" else (j, i)
+    return key, None
 
 
 def _is_input(key: Expr) -> bool:

@@ -3,7 +3,8 @@
 A word is an integer ("i"), a float ("f") or a boolean ("b"; 0 or 1 in memory). Dates and times are integers, see
 `moments`. Text is its address and its length in
 bytes. None is no word at all; `T | None` a boolean, whether there is a value, and the words of T. A tuple or a record
-is the words of its items. A list is the address of its items and their number; a dense vector is a list of floats.
+is the words of its items. A list is the address of its items and their number; a dense vector is a list of floats, a
+sparse one a list of pairs.
 """
 
 from __future__ import annotations
@@ -73,14 +74,14 @@ def kinds(t: Type) -> tuple[str, ...]:
         case List(of):
             kinds(of)
             return ("i", "i")
-        case Dense():
+        case Dense() | Sparse():
             return ("i", "i")
     raise NotInKernels(f"values of type {_noun(t)} are not in the kernels' table")
 
 
 def _noun(t: Type) -> str:
     match t:
-        case Sparse() | Dict() | Set() | Iter():
+        case Dict() | Set() | Iter():
             return str(t).partition("[")[0]
     return str(t)
 
@@ -92,6 +93,20 @@ def fits(t: Type) -> bool:
     except NotInKernels:
         return False
     return True
+
+
+def has_sparse(t: Type) -> bool:
+    """Is there a sparse vector in it?"""
+    match t:
+        case Sparse():
+            return True
+        case Optional(of) | List(of):
+            return has_sparse(of)
+        case Tuple(items):
+            return any(map(has_sparse, items))
+        case Record(_, fields):
+            return any(has_sparse(f) for _, f in fields)
+    return False
 
 
 def is_flat(t: Type) -> bool:

@@ -2,8 +2,9 @@
 
 A line is five words: the address of its cells, how many are not zero, how many there is room for, the lowest index and
 whether it is dense. A sparse line has pairs (index, value) in ascending order; a dense one has the values from the
-lowest index on, zero where there is no cell. A line becomes dense where that takes no more memory, a long one where it
-takes no more than four times as much, and sparse again where it takes more than twice that.
+lowest index on, zero where there is no cell. A line becomes dense where that takes no more memory, and sparse again
+where it takes more than twice that. A long one may take four times as much, if its cells are reached one by one: a walk
+would pass over what is not there.
 
 Laws: no cell of a sparse line is zero; cells ascend by index; `set_cell` logs what it changes; the store counts as live
 the lines that have cells.
@@ -23,14 +24,18 @@ from anabranch.kernels.native.memory import (
     LOG_AT,
     LOG_END,
     LOGGING,
+    NEAR_BITS,
+    NEAR_SHIFT,
     NEED,
     NUMBER,
     REASON,
     SCRATCH,
     SCRATCH_END,
     SIZE,
+    SPREAD,
     VALUE,
     WAS_CELL,
+    WAS_NEAR,
     WHAT,
 )
 from anabranch.kernels.native.words import (
@@ -41,6 +46,7 @@ from anabranch.kernels.native.words import (
     load,
     load_float,
     move,
+    prefetch,
     store,
     store_float,
 )
@@ -80,6 +86,15 @@ def get_cell(line: int, index: int) -> float:
     if at < count and load(cells + 16 * at) == index:
         return load_float(cells + 16 * at + 8)
     return 0.0
+
+
+@inlined
+def prefetch_cell(line: int, index: int) -> None:
+    """Ask for the memory of a cell; of a sparse line, for where a search begins."""
+    if load(line + DENSE) != 0:
+        prefetch(load(line + CELLS) + 8 * (index - load(line + LOW)))
+    else:
+        prefetch(load(line + CELLS) + 16 * (load(line + COUNT) >> 1))
 
 
 @inlined
@@ -165,19 +180,19 @@ def _make_dense(context: int, hdr: int, line: int, low: int, room: int) -> None:
 
 
 @inlined
-def _span(low: int, high: int) -> int:
+def index_span(low: int, high: int) -> int:
     """How many indices there are from low to high; a very large number where that is no 64-bit integer."""
     span = high - low
     return 1 << 60 if span < 0 or span > (1 << 59) else span + 1
 
 
 @inlined
-def _dense_span(count: int) -> int:
+def _dense_span(hdr: int, count: int) -> int:
     """Over how many indices a line of one more cell than this is worth being dense.
 
     A short one if that takes no more memory; a long one sooner, for there a search takes long, and a new cell longer.
     """
-    return (2 if count < LONG else 8) * (count + 1)
+    return (2 if count < LONG else load(hdr + SPREAD)) * (count + 1)
 
 
 @inlined
@@ -198,8 +213,8 @@ def _make_room(context: int, hdr: int, line: int, index: int) -> None:
     if load(line + DENSE) != 0:
         room, low = load(line + ROOM), load(line + LOW)
         first = min(low, index)
-        span = _span(first, max(low + room - 1, index))
-        most = 2 * _dense_span(count)
+        span = index_span(first, max(low + room - 1, index))
+        most = 2 * _dense_span(hdr, count)
         if span <= most:
             spare = min(span // 4 + 8, most - span)
             _make_dense_around(context, hdr, line, first, span, spare, index < low)
@@ -209,8 +224,8 @@ def _make_room(context: int, hdr: int, line: int, index: int) -> None:
     if count >= 8:
         cells = load(line + CELLS)
         first = min(load(cells), index)
-        span = _span(first, max(load(cells + 16 * (count - 1)), index))
-        if span <= _dense_span(count):
+        span = index_span(first, max(load(cells + 16 * (count - 1)), index))
+        if span <= _dense_span(hdr, count):
             spare = min(span // 4 + 8, 2 * (count + 1))
             _make_dense_around(context, hdr, line, first, span, spare, index == first)
             return
@@ -220,6 +235,28 @@ def _make_room(context: int, hdr: int, line: int, index: int) -> None:
 @inlined
 def set_line(context: int, instance: int, hdr: int, entry: int, line: int, index: int, value: float) -> None:
     """Let the cell of a line have a value; zero removes it."""
+    if load(line + DENSE) != 0:  # most often another value where there was one: short enough to be inlined
+        at, log = index - load(line + LOW), load(instance + LOG_AT)
+        if (
+            at >= 0
+            and at < load(line + ROOM)
+            and log + 16 <= load(instance + LOG_END)
+            and (entry | index) >> NEAR_BITS == 0
+        ):
+            cell = load(line + CELLS) + 8 * at
+            old = load_float(cell)
+            if old != 0.0 and value != 0.0:
+                if load(instance + LOGGING) != 0:
+                    store(log, bits_of(old))
+                    store(log + 8, (index << NEAR_SHIFT) | (entry << 16) | (load(hdr + NUMBER) << 4) | WAS_NEAR)
+                    store(instance + LOG_AT, log + 16)
+                store_float(cell, value)
+                return
+    _set_line(context, instance, hdr, entry, line, index, value)
+
+
+@inlined
+def _set_line(context: int, instance: int, hdr: int, entry: int, line: int, index: int, value: float) -> None:
     dense = load(line + DENSE) != 0
     inside = False
     at = 0

@@ -11,13 +11,17 @@ from anabranch.kernels.native import containers, mappings
 from anabranch.kernels.native.layout import NotInKernels
 from anabranch.kernels.native.registers import Value
 from anabranch.kernels.native.scope import Scope
-from anabranch.kernels.native.walks import walk
+from anabranch.kernels.native.walks import Coming, walk
 from anabranch.lang.types import Dict, List, Set, Tuple, thaw
+
+Look = Callable[[Coming], Callable[[], None]]
 
 
 @contextmanager
-def each(scope: Scope, source: Expr, any_order: bool = False) -> Iterator[Value]:
+def each(scope: Scope, source: Expr, any_order: bool = False, look: Look | None = None) -> Iterator[Value]:
     """A loop over the source: what is written inside is its body, for the item that it gives.
+
+    `look` writes, before the loop, how to look ahead at what is coming, and gives what writes it in the loop.
 
     The loop is a Python `while`: `continue` goes on with the next item, an `else` may follow it.
     """
@@ -32,7 +36,10 @@ def each(scope: Scope, source: Expr, any_order: bool = False) -> Iterator[Value]
             yield element
         return
     found = walk(scope, source, any_order)
+    ahead = look(found.coming) if look is not None and found.coming is not None else None
     with scope.out.block(f"while {found.test}:"):
+        if ahead is not None:
+            ahead()
         yield found.take()
 
 

@@ -46,7 +46,10 @@ SEQUENCES: Final = 176  # address of the sequence numbers of the rows; 0 where t
 RING: Final = 192  # for each key that is known ahead: the hashes of the rows to come, then the entries they may have
 RING_ROWS: Final = 64
 RING_KEYS: Final = 4
-CONTEXT_WORDS: Final = 24 + 2 * RING_KEYS * RING_ROWS
+LOOP_RING: Final = RING + 16 * RING_KEYS * RING_ROWS  # the same for steps of loops: the entries they may have
+LOOP_STEPS: Final = 16
+LOOP_KEYS: Final = 4
+CONTEXT_WORDS: Final = LOOP_RING // 8 + LOOP_KEYS * LOOP_STEPS
 
 # -- a box: rows on their way out -----------------------------------------------------------------------------------
 
@@ -96,7 +99,8 @@ CHUNKS: Final = 120  # of the index
 LOW: Final = 128  # the greatest power of two that is not more, - 1
 NUMBERS: Final = 136  # the bits of the index that are numbers of entries
 SECRET: Final = 144  # an odd number that nobody outside knows
-STORE_WORDS: Final = 19
+SPREAD: Final = 152  # of a matrix: over how many indices for each cell a long line may be dense
+STORE_WORDS: Final = 20
 
 CHUNK: Final = 1 << 15  # slots of a chunk, of an index that has several
 CHUNK_SHIFT, SLOT_SHIFT = 48, 33  # the bits that name a chunk and a slot, of the hash times the secret
@@ -111,3 +115,7 @@ WAS_ABSENT: Final = 1
 WAS_PRESENT: Final = 2
 WAS_CELL: Final = 3  # of a line: its index, its bits
 WAS_WORD: Final = 4  # of memory: its address, its bits
+WAS_NEAR: Final = 5  # a cell of which index and entry are short: its bits; the tag is index << 40 | entry << 16 | ..
+NEAR_BITS: Final = 23
+NEAR_SHIFT: Final = 40
+NEAR_ENTRY: Final = (1 << (NEAR_SHIFT - 16)) - 1

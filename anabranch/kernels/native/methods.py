@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from anabranch.graph.code import Apply, Comprehension, Const, Expr
 from anabranch.graph.effects import changes
-from anabranch.kernels.native import calls, containers, mappings, reductions, texts, times, vectors
+from anabranch.kernels.native import calls, containers, mappings, reductions, sparse_vectors, texts, times, vectors
 from anabranch.kernels.native.layout import TEXT, TIMES, NotInKernels
 from anabranch.kernels.native.registers import Value
 from anabranch.kernels.native.scope import Scope
-from anabranch.lang.types import NONE, Dense, Dict, Iter, List, Record, Set
+from anabranch.lang.types import NONE, Dense, Dict, Iter, List, Record, Set, Sparse
 
 
 def call(scope: Scope, name: str, expr: Apply) -> Value:
@@ -34,6 +34,8 @@ def call(scope: Scope, name: str, expr: Apply) -> Value:
             return mappings.dict_method(scope, name, values[0], given)
         case Dense():
             return vectors.method(scope, name, values[0], given)
+        case Sparse():
+            return sparse_vectors.method(scope, name, values[0], given)
         case Set():
             return mappings.set_method(scope, name, values[0], given)
     if values[0].type in TEXT:

@@ -6,9 +6,10 @@ Law: equal graphs give equal texts, whatever the values of configuration; so wha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from anabranch.graph.code import Access, Body, For, Function, Send, While
+from anabranch.graph.code import Access, Body, For, Function, Send, Target, While
 from anabranch.graph.nodes import Graph
 from anabranch.kernels.native.comparisons import compare
 from anabranch.kernels.native.layout import NotInKernels, kinds
@@ -32,6 +33,7 @@ from anabranch.kernels.native.lists import *
 from anabranch.kernels.native.moments import *
 from anabranch.kernels.native.numbers import *
 from anabranch.kernels.native.sorting import *
+from anabranch.kernels.native.sparse import *
 from anabranch.kernels.native.strings import *
 from anabranch.kernels.native.tables import *
 from anabranch.kernels.native.text import *
@@ -41,7 +43,7 @@ from anabranch.kernels.native.words import *
 def compiled(function):
     # Kernels that several processes have compiled meet in one: a symbol of two would be that of the first for both.
     function.__qualname__ = f"{function.__code__.co_filename.strip('<>').replace('-', '_')}.{function.__name__}"
-    inside = function.__name__ in ("row", "far", "near", "close")
+    inside = function.__name__ in ("row", "far", "near", "close") or function.__name__.startswith("find")
     return linked(function, forceinline=inside)
 """
 
@@ -160,13 +162,18 @@ def _write_finder(name: str, shape: Shape) -> str:
     out = Source()
     width = len(kinds(shape.key))
     key = Value(shape.key, tuple(f"k{i}" for i in range(width)))
+    stored = Value(shape.key, tuple(_key_word(kind, i) for i, kind in enumerate(kinds(shape.key))))
     out.line("@compiled")
     with out.block(f"def {name}({SEARCH}, entries, hint, hashed, {', '.join(key.words)}):"):
-        stored = Value(shape.key, tuple(_key_word(kind, i) for i, kind in enumerate(kinds(shape.key))))
         with out.block("if hint >= 0:"):
             out.line(f"at = entries + {shape.size} * hint")
             with out.block(f"if {_same(out, shape, stored, key)}:"):
                 out.line("return hint")
+        out.line(f"return search_{name}({SEARCH}, entries, hashed, {', '.join(key.words)})")
+    out.line("")
+    out.line("")
+    out.line("@compiled")
+    with out.block(f"def search_{name}({SEARCH}, entries, hashed, {', '.join(key.words)}):"):
         out.line("slot, wanted = slot_of(hashed, mask, chunks, low, secret), tag_of(hashed, numbers)")
         with out.block("while True:"):
             out.line("word = load_32(index + 4 * slot)")
@@ -211,6 +218,9 @@ class InFunction:
 
     def enter(self, loop: For | While) -> None:
         pass
+
+    def looking_ahead(self, target: Target, body: Body) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def branch(self) -> object:
         return None

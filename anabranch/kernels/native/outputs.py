@@ -8,11 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from anabranch.kernels.native.blocks import Results
-from anabranch.kernels.native.columns import decode
+from anabranch.kernels.native.columns import Words, decode
+from anabranch.kernels.native.gathering import gather_pieces
 from anabranch.kernels.native.layout import TEXT, TIMES, kinds
 from anabranch.lang.arrow import arrow_array, arrow_field, arrow_type
 from anabranch.lang.spec import EntrySpec
-from anabranch.lang.types import BOOL, DATE, FLOAT, INT, NONE, Optional, Record, Type
+from anabranch.lang.types import BOOL, DATE, FLOAT, INT, NONE, Optional, Record, Sparse, Type
 
 
 def result_parts(spec: EntrySpec, results: Results) -> list[tuple[str, Type, list[Any]]]:
@@ -57,7 +58,19 @@ def array_of(t: Type, columns: list[Any], count: int) -> pa.Array:
     if isinstance(t, Optional) and t.of in (INT, FLOAT, BOOL):
         values = columns[1].astype(np.bool_) if t.of == BOOL else columns[1]
         return pa.array(values, mask=columns[0] == 0)
+    if isinstance(t, Sparse) and int(columns[1].sum()) < 1 << 31:
+        return _vectors(t, *map(np.ascontiguousarray, columns))
     return arrow_array(t, decode(t, columns, count))
+
+
+def _vectors(t: Sparse, addresses: Words, sizes: Words) -> pa.Array:
+    ends = np.cumsum(sizes)
+    pairs = np.empty((int(sizes.sum()), 2), dtype=np.int64)
+    gather_pieces(addresses.ctypes.data, 8, sizes.ctypes.data, len(sizes), 16, pairs.ctypes.data)
+    of = arrow_type(t)
+    fields = [pa.array(pairs[:, 0].copy()), pa.array(pairs[:, 1].copy().view(np.float64))]
+    entries = pa.StructArray.from_arrays(fields, fields=list(of.value_type))
+    return pa.ListArray.from_arrays(pa.array(np.append(0, ends), type=pa.int32()), entries, type=of)
 
 
 def _times(t: Type, words: pa.Array) -> pa.Array:

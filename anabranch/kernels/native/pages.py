@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Words = NDArray[np.int64]
-LARGE = 1 << 21
+LARGE = HUGE = 1 << 21  # bytes; mappings of whole huge pages are put where Linux can keep them huge as they move
 PRIVATE = getattr(mmap, "MAP_PRIVATE", 0) | getattr(mmap, "MAP_ANONYMOUS", 0)
 
 
@@ -27,26 +27,35 @@ class Pages:
 
     def grow(self, words: int) -> None:
         """Let there be room for at least so many; whoever has `words` must give it up before."""
-        size = -(-8 * words // mmap.PAGESIZE) * mmap.PAGESIZE
-        if size < LARGE or not PRIVATE:
+        if 8 * words < LARGE or not PRIVATE:
             self._take(np.empty(words, dtype=np.int64))
-        elif self._map is None or not self._extend(self._map, size):
-            fresh = mmap.mmap(-1, size, flags=PRIVATE)
+        elif self._map is None or not self._extend(self._map, words):
+            fresh = mmap.mmap(-1, _whole(words, HUGE), flags=PRIVATE)
             if hasattr(mmap, "MADV_HUGEPAGE"):
                 fresh.madvise(mmap.MADV_HUGEPAGE)
-            self._take(np.frombuffer(fresh, dtype=np.int64))
+            self._take(_seen(fresh, words))
             self._map = fresh
 
     def _take(self, words: Words) -> None:
         words[: len(self.words)] = self.words
         self.words, self._map = words, None
 
-    def _extend(self, pages: Any, size: int) -> bool:
+    def _extend(self, pages: Any, words: int) -> bool:
+        have = len(self.words)
         self.words = np.empty(0, dtype=np.int64)
         try:
-            pages.resize(size)
+            pages.resize(_whole(words, HUGE))
         except (BufferError, OSError, SystemError):
+            self.words = _seen(pages, have)
             return False
-        finally:
-            self.words = np.frombuffer(pages, dtype=np.int64)
+        self.words = _seen(pages, words)
         return True
+
+
+def _seen(pages: mmap.mmap, words: int) -> Words:
+    return np.frombuffer(pages, dtype=np.int64, count=_whole(words, mmap.PAGESIZE) // 8)
+
+
+def _whole(words: int, size: int) -> int:
+    """Bytes of so many words, in whole pieces of a size."""
+    return -(-8 * words // size) * size

@@ -22,13 +22,13 @@ import numpy as np
 from anabranch.graph.liveness import helper_prefixes
 from anabranch.graph.nodes import Graph
 from anabranch.kernels.native.blocks import Block
-from anabranch.kernels.native.columns import Words, as_kind
+from anabranch.kernels.native.columns import PAIR, Words, as_kind
 from anabranch.kernels.native.gathering import gather_pieces
 from anabranch.kernels.native.layout import TEXT, kinds
 from anabranch.kernels.native.shares import Share
 from anabranch.kernels.native.staged import SYSTEM
 from anabranch.kernels.native.stages import Box
-from anabranch.lang.types import FLOAT, INT, Dense, List, Optional, Record, Scalar, Tuple, Type, thaw
+from anabranch.lang.types import FLOAT, INT, Dense, List, Optional, Record, Scalar, Sparse, Tuple, Type, thaw
 
 Packed = list[Any]
 
@@ -58,6 +58,8 @@ def references(t: Type, at: int = 0, flags: tuple[int, ...] = ()) -> tuple[Refer
             return (Reference(at, 8 * _width(of), of, flags),)
         case Dense():
             return (Reference(at, 8, FLOAT, flags),)
+        case Sparse():
+            return (Reference(at, 16, PAIR, flags),)
         case Tuple(items):
             types = items
         case Record(_, fields):

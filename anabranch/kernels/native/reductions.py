@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from anabranch.graph.code import Comprehension, Const, Expr, Lambda
-from anabranch.kernels.native import containers, mappings
+from anabranch.kernels.native import containers, mappings, sparse_vectors
 from anabranch.kernels.native.arithmetic import as_float, as_int
 from anabranch.kernels.native.comparisons import compare, truth
 from anabranch.kernels.native.layout import TIMES, NotInKernels
@@ -18,7 +18,7 @@ from anabranch.kernels.native.loops import over
 from anabranch.kernels.native.registers import Value, convert, meet, nothing, width
 from anabranch.kernels.native.scope import Scope
 from anabranch.kernels.native.walks import item_type
-from anabranch.lang.types import BOOL, BYTES, FLOAT, INT, NEVER, STR, Dict, List, Set, Tuple, Type
+from anabranch.lang.types import BOOL, BYTES, FLOAT, INT, NEVER, STR, Dict, List, Set, Sparse, Tuple, Type
 
 Rule = Callable[[Scope, Sequence[Expr], Mapping[str, Expr]], Value | None]
 
@@ -37,6 +37,8 @@ def _sum(scope: Scope, args: Sequence[Expr], named: Mapping[str, Expr]) -> Value
         total = out.fresh(first.word)
         over(scope, source, lambda v: out.line(f"{total} = {total} + {as_float(v)}"))
         return Value(FLOAT, (total,))
+    if isinstance(element, Sparse):
+        return sparse_vectors.total(scope, source, first, over)
     raise NotInKernels(f"sum of {element} from {first.type}")
 
 

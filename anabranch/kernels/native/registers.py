@@ -2,7 +2,7 @@
 
 As in memory (see `layout`), but a list is one word, the address of its head in scratch memory (address of the items,
 how many there are, room for how many), because it can change in place; so are a dense vector, and a dict and a set (see
-`dicts`); and a sparse vector that state handed out is the address of its line, or 0. Two names of one list have one
+`dicts`); and a sparse vector is the address of its line, or 0 (see `sparse`). Two names of one list have one
 head, and so have a name and the item of a list: what is changed through one is seen through the other.
 """
 
@@ -115,9 +115,9 @@ def is_open(t: Type) -> bool:
 
 
 def has_lists(t: Type) -> bool:
-    """Is there something in it that can change in place?"""
+    """Is there something in it that has a head, so that its words are others in memory?"""
     match t:
-        case List() | Dict() | Set() | Dense():
+        case List() | Dict() | Set() | Dense() | Sparse():
             return True
         case Optional(of):
             return has_lists(of)

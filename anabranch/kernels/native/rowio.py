@@ -8,7 +8,7 @@ from anabranch.kernels.native.layout import kinds
 from anabranch.kernels.native.once import ARGS, LINES
 from anabranch.kernels.native.registers import Value
 from anabranch.kernels.native.scope import Scope
-from anabranch.lang.types import Dense, List, Optional, Record, Scalar, Tuple, Type, thaw
+from anabranch.lang.types import Dense, List, Optional, Record, Scalar, Sparse, Tuple, Type, thaw
 
 FAR, NEAR, CLOSE = 32, 16, 6  # rows; see `ahead`
 
@@ -79,6 +79,10 @@ def _read(scope: Scope, t: Type, at: int, row: str, words: list[str], lists: boo
             start, size = (f"load({scope.module.once.input(a, row)})" for a in (at, at + 1))
             words.append(scope.out.let(f"list_head(c, {start}, {size})") if lists else "0")
             at += 2
+        case Sparse():
+            start, size = (f"load({scope.module.once.input(a, row)})" for a in (at, at + 1))
+            words.append(scope.out.let(f"pairs_line(c, {start}, {size})") if lists else "0")
+            at += 2
         case _:
             kinds(t)
     return at
@@ -113,5 +117,10 @@ def _put(scope: Scope, value: Value, at: int, row: str) -> int:
             second = scope.module.once.output(at + 1, row)
             scope.out.line(f"store({place}, list_items({value.word}))")
             scope.out.line(f"store({second}, list_count({value.word}))")
+            at += 2
+        case Sparse():
+            second = scope.module.once.output(at + 1, row)
+            scope.out.line(f"store({place}, line_pairs({value.word}))")
+            scope.out.line(f"store({second}, line_count({value.word}))")
             at += 2
     return at

@@ -19,7 +19,7 @@ from anabranch.kernels.native.registers import (
     width,
 )
 from anabranch.kernels.native.source import Source
-from anabranch.lang.types import FLOAT, Dense, List, Optional, Record, Scalar, Tuple, Type, thaw
+from anabranch.lang.types import FLOAT, Dense, List, Optional, Record, Scalar, Sparse, Tuple, Type, thaw
 
 if TYPE_CHECKING:
     from anabranch.kernels.native.expressions import Expressions
@@ -36,6 +36,7 @@ class Scope:
         self._types = {name: thaw(t) for name, t in types.items()}
         self._numbers = {name: i for i, name in enumerate(self._types)}
         self._flagged = frozenset(flagged)
+        self.alone = False  # has a multi-valued variable but one value here?
         self.doubtful: set[str] = set()  # variables that are read where they may have no value
         self.set: set[str] = set()  # those that have one here
         self._bound: dict[str, Value] = {}  # the variables of comprehensions and lambdas, which hide the others
@@ -192,6 +193,9 @@ class Scope:
                 of = item_of(t)
                 words.append(self.list_in_memory(of, f"load({at})", f"load({address} + {offset + 8})"))
                 return offset + 16
+            case Sparse():
+                words.append(self.out.fresh(f"pairs_line(c, load({at}), load({address} + {offset + 8}))"))
+                return offset + 16
         raise NotInKernels(f"values of type {t} are not in the kernels' table")
 
     def list_in_memory(self, of: Type, items: str, count: str) -> str:
@@ -239,6 +243,11 @@ class Scope:
                 self.out.line(f"store({address} + {offset}, list_items({head}))")
                 self.out.line(f"store({address} + {offset + 8}, list_count({head}))")
                 return offset + 16
+            case Sparse():
+                line = self.out.let(value.word)
+                self.out.line(f"store({address} + {offset}, line_pairs({line}))")
+                self.out.line(f"store({address} + {offset + 8}, line_count({line}))")
+                return offset + 16
         raise NotInKernels(f"values of type {value.type} are not in the kernels' table")
 
     def kept(self, value: Value, keeper: str) -> Value:
@@ -280,6 +289,8 @@ class Scope:
                         item = self.kept(self.write.name_words(self.load_words(of, at)), keeper)
                         self.store(item, self.out.fresh(f"{address} + {8 * wide} * {step}"))
                 return Value(value.type, (self.out.fresh(f"list_head(c, {address}, {count})"),))
+            case Sparse() if "," not in keeper:
+                return Value(value.type, (self.out.fresh(f"hand_line({keeper}, {value.word})"),))
         raise NotInKernels(f"values of type {value.type} are not in the kernels' table")
 
     def _absent(self, t: Type) -> Value:

@@ -7,7 +7,7 @@ from typing import Any
 
 from anabranch.graph.code import Access, walk
 from anabranch.graph.nodes import Graph, State
-from anabranch.kernels.native.layout import NotInKernels, kinds
+from anabranch.kernels.native.layout import NotInKernels, has_sparse, kinds
 from anabranch.kernels.native.lines import LINE_WORDS
 from anabranch.kernels.native.registers import registers
 from anabranch.lang import DenseMatrix, DenseVector, Matrix, Table, Value, Vector
@@ -32,6 +32,7 @@ class Shape:
     default: tuple[Any] | None
     why: str
     by_key: bool = True  # does the whole key say who owns an entry?
+    walked: bool = False  # are lines of the matrix handed out, to be walked?
 
     @property
     def fits(self) -> bool:
@@ -68,15 +69,13 @@ def _shape(graph: Graph, number: int, state: State, templates: dict[str, Any] | 
             assert state.key is not None and state.value is not None
             key, value = state.key, thaw(state.value)
             kinds(key)
-            kinds(value)
-            registers(value)
+            _require_kept(value)
             held = templates[state.name]._default if templates else MISSING
             default = None if isinstance(held, Missing) else (held,)
         elif state.cls is Value:
             assert state.value is not None
             value = thaw(state.value)
-            kinds(value)
-            registers(value)
+            _require_kept(value)
         elif state.cls is Vector:
             key = INT
         elif state.cls is Matrix:
@@ -88,12 +87,25 @@ def _shape(graph: Graph, number: int, state: State, templates: dict[str, Any] | 
     except NotInKernels as error:
         why = f"{state.name}: {error}"
         key, value = NONE, FLOAT
-    return Shape(state.name, number, state.cls, key, value, axis, default, why, state.axis in (None, "key", axis))
+    by_key, walked = state.axis in (None, "key", axis), axis in _methods(graph, state)
+    return Shape(state.name, number, state.cls, key, value, axis, default, why, by_key, walked)
+
+
+def _require_kept(value: Type) -> None:
+    """Refuse values that no store keeps."""
+    kinds(value)
+    registers(value)
+    if has_sparse(value):
+        raise NotInKernels("a sparse vector as a value of a state")
 
 
 def _axis(graph: Graph, state: State) -> str:
     """The lines of a matrix are what it is partitioned by; else columns where it is used by columns alone."""
     if state.axis in ("row", "column"):
         return state.axis
-    used = {s.method for e in graph.entries for s in walk(e.body) if isinstance(s, Access) and s.state == state.name}
+    used = _methods(graph, state)
     return "column" if used & {"dot", "column"} and not used & {"row", "set_row", "rows"} else "row"
+
+
+def _methods(graph: Graph, state: State) -> set[str]:
+    return {s.method for e in graph.entries for s in walk(e.body) if isinstance(s, Access) and s.state == state.name}

@@ -8,14 +8,16 @@ in its stage is written on, task after task, as one row.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 
-from anabranch.graph.code import Access, Body, For, Send, While, free_names, walk
+from anabranch.graph.code import Access, Body, For, Send, Target, While, free_names, walk
 from anabranch.graph.liveness import assigned, helper_prefixes
 from anabranch.graph.nodes import Dispatch, Entry, Flow, Graph, Task, Variable
 from anabranch.kernels.native.accesses import Accesses, written_in
 from anabranch.kernels.native.ahead import write_ahead
 from anabranch.kernels.native.keys import Ahead, hash_ahead, hash_of, keys_ahead
 from anabranch.kernels.native.layout import NotInKernels, kinds
+from anabranch.kernels.native.loops import Look
 from anabranch.kernels.native.module import Module, settled
 from anabranch.kernels.native.once import ARGS, AT_HOME, INSTANCE
 from anabranch.kernels.native.registers import Value, convert, has_lists, nothing
@@ -151,6 +153,9 @@ class InTask:
 
     def enter(self, loop: For | While) -> None:
         pass
+
+    def looking_ahead(self, target: Target, body: Body) -> AbstractContextManager[Look | None]:
+        return self._accesses.looking_ahead(target, body)
 
     def branch(self) -> object:
         return self._accesses.branch()

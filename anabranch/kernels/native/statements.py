@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from anabranch.graph.code import (
@@ -32,10 +33,11 @@ from anabranch.graph.code import (
     walk,
 )
 from anabranch.kernels.native.layout import NotInKernels
-from anabranch.kernels.native.loops import each
+from anabranch.kernels.native.loops import Look, each
 from anabranch.kernels.native.registers import Value, is_open, meet
 from anabranch.kernels.native.scope import Scope, is_deep
 from anabranch.kernels.native.walks import item_type
+from anabranch.kernels.whole import multi_names
 from anabranch.lang.types import List, Record, Tuple, Type, thaw
 
 
@@ -48,6 +50,9 @@ class Place(Protocol):
     def returns(self, value: Value) -> None: ...
     def send(self, stmt: Send) -> None: ...
     def enter(self, loop: For | While) -> None: ...
+    def looking_ahead(self, target: Target, body: Body) -> AbstractContextManager[Look | None]:
+        """Around a loop: how its steps may look ahead at the state that the next ones need."""
+
     def branch(self) -> object: ...
     def join(self, before: object) -> None: ...
     def forget(self, body: Body, names: Iterable[str] = ()) -> None:
@@ -134,7 +139,7 @@ class Statements:
         names = list(target_names(target))
         self.place.forget(body, names)
         before, known = set(self.scope.set), self.place.branch()
-        with each(self.scope, source) as item:
+        with self.place.looking_ahead(target, body) as look, each(self.scope, source, look=look) as item:
             self.scope.assign(target, item)
             self._loop(body)
         self._after(before, known, body, names)
@@ -174,8 +179,8 @@ class Statements:
 # -- the types of variables ------------------------------------------------------------------------------------------
 
 
-def variable_types(body: Body, given: dict[str, Type]) -> dict[str, Type]:
-    """For each variable the type that holds all it gets."""
+def variable_types(body: Body, given: dict[str, Type], spread: bool = False) -> dict[str, Type]:
+    """For each variable the type that holds all it gets; with `spread` a multi-valued one is a list of its values."""
     types = {name: thaw(t) for name, t in given.items()}
     for name, t in types.items():
         if is_deep(t):  # `rowio` gives the list alone a head, not those inside of it
@@ -184,8 +189,10 @@ def variable_types(body: Body, given: dict[str, Type]) -> dict[str, Type]:
         try:
             match stmt:
                 case Assign(target, value):
-                    _bind(target, value.type, types)
-                case Access(str() as name, type=t):
+                    _bind(target, List(value.type) if spread and multi_names(value) else value.type, types)
+                case Access(str() as name, type=t, everywhere=everywhere):
+                    _bind(name, List(t) if spread and everywhere else t, types)
+                case Gather(name, type=t):
                     _bind(name, t, types)
                 case For(target, source):
                     _bind(target, item_type(source), types)

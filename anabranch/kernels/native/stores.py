@@ -30,7 +30,9 @@ SLOTS = 3  # of an index of several chunks, for an entry
 SEVERAL, MOST = 1 << 26, 1 << 31  # entries that can be numbered where there is room for tags, and where not
 AT_ONCE = 4  # chunks that are split before a kernel goes on
 FIRST_ENTRIES, FIRST_HEAP, FIRST_LOG = 8, 1 << 10, 1 << 12
-LONG_LOG, KEPT_LOG = 1 << 19, 1 << 23  # words: a part of the log that is long enough, all that is kept for later
+# words: a part of the log that is long enough (numpy asks for huge pages from twice that on, and these are slow to
+# get where memory is only written once, from front to back), and all that is kept for later
+LONG_LOG, KEPT_LOG = 1 << 18, 1 << 23
 MANY, LARGE = 256, 1 << 20  # entries and bytes that are worth having back
 LITTLE, WORTH = 1 << 12, 64  # bytes, and the share of a store, that are not worth to make it compact
 
@@ -66,6 +68,7 @@ class Store:
         self._set(m.VALUE, shape.offset)
         self._set(m.WIDTH, shape.width)
         self._set(m.NUMBER, shape.number)
+        self._set(m.SPREAD, 2 if shape.walked else 8)
         self._set(m.TEXTS, texts(shape.key))
         self._set(m.KEY, len(kinds(shape.key)))
         self._pieces, self._roots, self.pieces_of_key = references(shape)

@@ -37,6 +37,8 @@ from anabranch.kernels.native.memory import (
     LOGGING,
     LOW,
     MASK,
+    NEAR_ENTRY,
+    NEAR_SHIFT,
     NEED,
     NUMBER,
     NUMBERS,
@@ -53,6 +55,7 @@ from anabranch.kernels.native.memory import (
     VALUE,
     WAS_ABSENT,
     WAS_CELL,
+    WAS_NEAR,
     WAS_PRESENT,
     WAS_VALUE,
     WAS_WORD,
@@ -305,6 +308,9 @@ def roll_back(context: int, instance: int, mark: int) -> None:
         elif what == WAS_CELL:
             set_cell(context, instance, hdr, entry, load(at - 24), float_of(load(at - 16)))
             at -= 24
+        elif what == WAS_NEAR:
+            set_cell(context, instance, hdr, entry & NEAR_ENTRY, word >> NEAR_SHIFT, float_of(load(at - 16)))
+            at -= 16
         elif what == WAS_VALUE:
             width = load(hdr + WIDTH)
             at -= 8 * width + 8

@@ -15,6 +15,20 @@ from anabranch.lang.types import BOOL, BYTES, FLOAT, INT, NEVER, STR, Dense, Dic
 
 
 @dataclass(frozen=True, slots=True)
+class Coming:
+    """Integers that are known before their steps: `at` is the number of the next step, there are `steps`.
+
+    `is_there` and `key` are written for the number of a step; with `paired` the integer is the first of a pair.
+    """
+
+    at: str
+    steps: str
+    is_there: Callable[[str], str]
+    key: Callable[[str], str]
+    paired: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Walk:
     """How to go through a source: `test` asks whether there is one more item, `take` writes how to get it.
 
@@ -25,6 +39,7 @@ class Walk:
     test: str
     take: Callable[[], Value]
     skips: bool = False
+    coming: Coming | None = None
 
 
 def item_type(source: Expr) -> Type:
@@ -192,7 +207,11 @@ def _cells(scope: Scope, source: Value, what: str) -> Walk:
         both = {"keys": Value(INT, (index,)), "values": Value(FLOAT, (value,))}
         return both.get(what, Value(Tuple((INT, FLOAT)), (index, value)))
 
-    return Walk(f"{at} < {steps}", take, skips=True)
+    coming = None
+    if what != "values":
+        is_there, key = (lambda s: f"step_value({line}, {s}) != 0.0"), (lambda s: f"step_index({line}, {s})")
+        coming = Coming(at, steps, is_there, key, what == "items")
+    return Walk(f"{at} < {steps}", take, True, coming)
 
 
 def _words(scope: Scope, text: Value) -> Walk:

@@ -2,29 +2,34 @@
 
 With one instance (`single`) nothing is asked about owners. Else `here`, the instance of partial and replicated state,
 is where the row starts; a winding entry stays there, a straight one moves with its tasks from key to key, but not with
-the iterations of a fan-out, which come back.
+the iterations of a fan-out, which come back. What is done everywhere is done at one instance after the other, in the
+order of their numbers; a value that each gives is a list of them, and with one instance that value itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
-from anabranch.graph.code import Access, Body, For, Send, While, walk
+from anabranch.graph.code import Access, Assign, Body, Expr, For, Gather, Send, Stmt, Target, While, walk
 from anabranch.graph.liveness import assigned
 from anabranch.graph.nodes import Dispatch, Entry, Graph
+from anabranch.kernels.native import containers
 from anabranch.kernels.native.accesses import Accesses, written_in
 from anabranch.kernels.native.ahead import write_ahead
 from anabranch.kernels.native.keys import Ahead, hash_of, keys_ahead
 from anabranch.kernels.native.layout import NotInKernels
+from anabranch.kernels.native.loops import Look
 from anabranch.kernels.native.module import Module, settled
 from anabranch.kernels.native.once import ALONE, ARGS, INSTANCE
-from anabranch.kernels.native.registers import Value, convert, registers
+from anabranch.kernels.native.registers import Value, convert, registers, width
 from anabranch.kernels.native.rowio import parameters, put_result, write_loop
 from anabranch.kernels.native.scope import Scope
 from anabranch.kernels.native.source import Source
 from anabranch.kernels.native.statements import Statements, variable_types
+from anabranch.kernels.whole import multi_names
 from anabranch.lang.keys import BLOCK
-from anabranch.lang.types import INT, NONE, Type, thaw
+from anabranch.lang.types import INT, NONE, List, Type, thaw
 
 SINGLE = """\
 store(c, i)
@@ -37,6 +42,27 @@ store(c + 80, scratch)
 for m in range(count):
     store(marks + 8 * m, load(load(instances + 8 * m) + 8))
 row(c, i, i{args})"""
+
+
+class WholeStatements(Statements):
+    """Statements that know of values of which there is one for each instance: a list, where there are several."""
+
+    def __init__(self, scope: Scope, place: InMemory) -> None:
+        super().__init__(scope, place)
+        self._in_memory = place
+
+    def _stmt(self, stmt: Stmt) -> bool:
+        scope, of_each = self.scope, self._in_memory.of_each
+        match stmt:
+            case Gather(target, source, t) if scope.alone:
+                scope.assign(target, containers.list_of(scope, [scope.value(source)], t))
+            case Gather(target, source, t):
+                scope.assign(target, of_each([source], lambda _: scope.value(source), t))
+            case Assign(target, value) if multi_names(value) and not scope.alone:
+                scope.assign(target, of_each([value], lambda _: scope.value(value), List(value.type)))
+            case _:
+                return super()._stmt(stmt)
+        return True
 
 
 class InMemory:
@@ -59,9 +85,37 @@ class InMemory:
         self._instances: dict[str, str] = {}
 
     def access(self, stmt: Access) -> None:
-        if stmt.everywhere:
-            raise NotInKernels(f"{stmt.state} is reached everywhere")
-        self._accesses.write(stmt, self._graph.state(stmt.state), self._instance(stmt), self._borrow(stmt))
+        state, borrow = self._graph.state(stmt.state), self._borrow(stmt)
+        if not stmt.everywhere or self._single:
+            self._accesses.write(stmt, state, self._instance(stmt), borrow)
+            return
+        known = self._accesses.branch()
+
+        def value(at: str) -> Value:
+            instance = self.out.fresh(f"load(load(c + 40) + 8 * {at})", "n")
+            return self._accesses.value(stmt, state, instance, borrow)
+
+        found = self.of_each(stmt.args, value, List(stmt.type))
+        self._accesses.join(known)
+        self._accesses.forget(written_in((stmt,)), set())
+        if stmt.target is not None:
+            self.scope.assign(stmt.target, found)
+
+    def of_each(self, exprs: Sequence[Expr], value: Callable[[str], Value], t: Type) -> Value:
+        """A list of what `value` writes for each instance, where multi-valued variables have the value of that one."""
+        out, scope = self.out, self.scope
+        spread = {
+            n: scope.write.name_words(scope.read(n)) for n in dict.fromkeys(n for e in exprs for n in multi_names(e))
+        }
+        made, at = containers.list_of(scope, [], t), out.fresh("0", "m")
+        with out.block(f"while {at} < load(c + 56):"), scope.binding():
+            for name, values in spread.items():
+                of = containers.item_type(values)
+                item = out.fresh(f"load({values.word}) + {8 * width(of)} * {at}")
+                scope.bind(name, scope.write.fresh_words(scope.load_words(of, item)))
+            containers.append(scope, made, value(at))
+            out.line(f"{at} += 1")
+        return made
 
     def _instance(self, stmt: Access) -> str:
         if self._single:
@@ -93,6 +147,9 @@ class InMemory:
         if self.moves and key is not None:
             self.out.line(f"here = load(load(c + 64) + 8 * ({hash_of(self.scope.write.named(key))} & 1023))")
 
+    def looking_ahead(self, target: Target, body: Body) -> AbstractContextManager[Look | None]:
+        return self._accesses.looking_ahead(target, body) if self._single else nullcontext()
+
     def branch(self) -> object:
         return self._accesses.branch()
 
@@ -117,8 +174,8 @@ def write_whole(module: Module, graph: Graph, entry: Entry, single: bool) -> str
 
     def write(flagged: set[str]) -> tuple[Source, Scope]:
         out = Source()
-        scope = Scope(module, out, variable_types(entry.body, given), flagged)
-        scope.set = set(given)
+        scope = Scope(module, out, variable_types(entry.body, given, not single), flagged)
+        scope.set, scope.alone = set(given), single
         place = InMemory(scope, graph, entry, keys if ahead else (), single)
         out.line("@compiled")
         with out.block(f"def row(c, i, j{ARGS}):"):
@@ -127,7 +184,7 @@ def write_whole(module: Module, graph: Graph, entry: Entry, single: bool) -> str
             parameters(scope, given, "i")
             if place.needs_here:
                 _write_here(scope, entry)
-            if Statements(scope, place).body(entry.body):
+            if WholeStatements(scope, place).body(entry.body):
                 place.returns(Value(NONE, ()))
             read = {w for p in given for w in scope.variable(p).words}
             out.lines[start:start] = [f"    {line}" for line in scope.initial() if line.split(" = ")[0] not in read]

@@ -18,18 +18,22 @@ from anabranch.state.checkpoint.reading import Piece, pieces, read_log
 COORDINATOR = "c"
 """The writer whose frames commit epochs.
 
-Their heads have "commit": true, "sequence" and "writers". Where not every epoch is logged, they also have "after": the
-last epoch before that may have changed anything. A commit after one that is not restored does not count.
+Their heads have "commit": true, "sequence" and "writers"; and "instances" where there are more of them since. Where not
+every epoch is logged, they also have "after": the last epoch before that may have changed anything. A commit after one
+that is not restored does not count.
 """
 
 
 class Commit(NamedTuple):
-    """An epoch that is committed. `writers` have one frame each in it; None: whoever has one."""
+    """An epoch that is committed. `writers` have one frame each in it; None: whoever has one. Where there are more
+    instances of partial state since, it says how many.
+    """
 
     epoch: int
     attempt: int
     sequence: int
     writers: frozenset[str] | None
+    instances: int = 0
 
 
 class Span(NamedTuple):
@@ -61,6 +65,11 @@ class Found:
         if self.manifest is None:
             raise Damaged("manifests", 0, None, "no snapshot is left that is whole; " + "; ".join(self.notes))
         return self.manifest
+
+    @property
+    def instances(self) -> int:
+        """How many there are of partial state."""
+        return max([self.snapshot.instances, *(c.instances for span in self.spans for c in span.commits)])
 
     def base(self, writers: Collection[str] = ()) -> Base:
         """Where the next generation begins that goes on from here."""

@@ -16,7 +16,7 @@ from tests.engines.checkpoint.model import assert_alike, run, step
 
 
 class Story(RuleBasedStateMachine):
-    """Requests, snapshots, ends in peace, crashes, other numbers of workers."""
+    """Requests, snapshots, other numbers of workers on the way, ends in peace, crashes."""
 
     app: Any = None
 
@@ -35,6 +35,10 @@ class Story(RuleBasedStateMachine):
         chance = random.Random(seed)
         for _ in range(count):
             step(chance, self.program, self.app)
+
+    @rule(workers=st.integers(1, 4))
+    def scale(self, workers: int) -> None:
+        self.app.scale(workers=workers)
 
     @rule()
     def snapshot(self) -> None:

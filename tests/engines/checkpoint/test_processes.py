@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+import anabranch as ab
 from anabranch.drivers.apart import Apart
+from examples.kvstore import KeyValueStore
 from tests.drivers.processes.tools import pids, wait_until
 from tests.engines.checkpoint.bank import Bank
 from tests.engines.checkpoint.model import assert_alike, run, step
@@ -51,6 +53,18 @@ def test_a_worker_that_is_killed_comes_back_alone(tmp_path: Path, tier: str) -> 
         assert_alike(program, app)
     with run(tmp_path, 2, "threads", tier=tier) as app:
         assert_alike(program, app)
+
+
+def test_a_worker_that_is_killed_before_anything_happened_comes_back_with_its_kernels(tmp_path: Path) -> None:
+    """There is nothing on disk yet: it begins as the first one did, and its batches come in columns all the same."""
+    keys = [f"key {n}" for n in range(1_000)]
+    with ab.run(KeyValueStore(), workers=2, hosts="processes", tier="compiled", checkpoint=tmp_path) as app:
+        for worker, killed in pids(app).items():
+            os.kill(killed, signal.SIGKILL)
+            wait_for_another(app, worker, killed)
+        app.put.many({"key": keys, "value": list(range(1_000))})
+        assert app.increment.many({"key": keys})["result"] == list(range(1, 1_001))
+        assert dict(app.state.data.scan()) == {key: n + 1 for n, key in enumerate(keys)}
 
 
 def wait_for_another(app: Any, worker: int, killed: int) -> None:

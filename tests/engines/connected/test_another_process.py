@@ -175,9 +175,11 @@ def test_ctrl_c_ends_the_waiting(elsewhere: Elsewhere, alone: Any) -> None:
 
 
 def test_ctrl_c_and_then_another_call(near: Near) -> None:
-    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
     with pytest.raises(KeyboardInterrupt):
-        near.far.spin("tea", 5 * 10**6)
+        near.far.spin("tea", 3 * 10**7)  # longer than that on any machine, and the next call waits for its end
+    timer.join()
     assert near.far.sell("gin") == 1
 
 

@@ -16,10 +16,10 @@ from anabranch.drivers.crossing import pack_table
 from anabranch.drivers.flight import Client, Endpoint, Refused, Security, Stream
 from anabranch.drivers.reception import ASK, BARE
 from anabranch.drivers.values import Malformed, Values
+from anabranch.testing.outcomes import canonical, state_contents
 from tests.drivers.test_flight import RAW, refusal
 from tests.engines.connected.conftest import Near
 from tests.engines.connected.till import Sale
-from tests.generator.plain import canonical, state_contents
 
 WRONG = {
     "no token": [],

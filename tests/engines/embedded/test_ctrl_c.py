@@ -12,6 +12,10 @@ from pathlib import Path
 
 import pytest
 
+import anabranch as ab
+from anabranch.engines.embedded.hot import APART
+from tests.engines.embedded.till import Till
+
 ROOT = Path(__file__).parents[3]
 PROMPT = 60.0  # seconds from Ctrl-C to KeyboardInterrupt that count as never, on however busy a machine
 
@@ -58,3 +62,19 @@ def test_a_call_that_waits_behind_a_batch_of_another_thread() -> None:
 
 def test_who_presses_ctrl_c_again_and_again() -> None:
     interrupt("impatient", 12, 0.02, times=3)
+
+
+def test_what_is_committed_is_counted_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which keys are hot is asked of the user's code, after the commit: that must not be cut short."""
+    with ab.run(Till(), workers=2) as app:
+        app.lines(1)
+        looked: list[int] = []
+        monkeypatch.setattr(app._meter, "add", lambda committed: signal.raise_signal(signal.SIGINT))
+        monkeypatch.setattr(app._hot, "_due", APART)
+        look = app._hot._look
+        monkeypatch.setattr(app._hot, "_look", lambda *args: (look(*args), looked.append(1)))
+        with pytest.raises(KeyboardInterrupt):
+            app.lines(1)
+        monkeypatch.undo()
+        assert looked == [1]
+        assert app.lines(2) == 1

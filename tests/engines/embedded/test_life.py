@@ -158,7 +158,7 @@ def test_the_program_and_its_app_go_their_own_ways() -> None:
 
 def test_reserved_names_are_not_yet_there() -> None:
     with ab.run(Shop(), workers=1) as app:
-        for name in ("scale", "branch", "merge", "feeds", "advance", "wait"):
+        for name in ("branch", "merge", "feeds", "advance", "wait"):
             with pytest.raises(AttributeError, match=f"app.{name} is reserved: not yet available"):
                 getattr(app, name)
         for name in ("submit", "aio"):

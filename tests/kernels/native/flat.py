@@ -73,6 +73,14 @@ VALUES: dict[Any, st.SearchStrategy[Any]] = {
     list[list[str]] | None: st.none() | st.lists(st.lists(texts, max_size=3), max_size=3),
     list[tuple[()]]: st.lists(st.just(()), max_size=3),
 }
+vectors = st.dictionaries(ints, floats, max_size=4).map(ab.Vector)
+# What kernels take and give, but no store keeps.
+PASSED: dict[Any, st.SearchStrategy[Any]] = {
+    ab.Vector: vectors,
+    ab.Vector | None: st.none() | vectors,
+    tuple[int, ab.Vector]: st.tuples(ints, vectors),
+    list[ab.Vector]: st.lists(vectors, max_size=3),
+}
 KEYS: dict[Any, st.SearchStrategy[Any]] = {
     int: ints,
     str: texts,

@@ -22,9 +22,10 @@ from anabranch.lang.annotations import parse
 from anabranch.lang.columns import in_kind, result_columns, result_table
 from anabranch.lang.spec import EntrySpec
 from anabranch.lang.types import NONE
-from tests.kernels.native.flat import VALUES, assert_alike
+from tests.kernels.native.flat import PASSED, VALUES, assert_alike
 
-on_every_type = pytest.mark.parametrize("kind", list(VALUES), ids=str)
+ALL = VALUES | PASSED
+on_every_type = pytest.mark.parametrize("kind", list(ALL), ids=str)
 few = settings(max_examples=settings().max_examples // 5)
 
 
@@ -32,7 +33,7 @@ few = settings(max_examples=settings().max_examples // 5)
 @few
 @given(data=st.data())
 def test_columns_and_back(kind: Any, data: st.DataObject) -> None:
-    t, values = parse(kind), data.draw(st.lists(VALUES[kind], max_size=6))
+    t, values = parse(kind), data.draw(st.lists(ALL[kind], max_size=6))
     found = encode(t, values)
     assert len(found.columns) == len(kinds(t)) and {len(c) for c in found.columns} <= {len(values)}
     assert [c.dtype for c in found.columns] == [np.float64 if k == "f" else np.int64 for k in kinds(t)]
@@ -43,7 +44,7 @@ def test_columns_and_back(kind: Any, data: st.DataObject) -> None:
 @few
 @given(data=st.data())
 def test_single_words_and_back(kind: Any, data: st.DataObject) -> None:
-    pad, values = Pad(), data.draw(st.lists(VALUES[kind], min_size=1, max_size=4))
+    pad, values = Pad(), data.draw(st.lists(ALL[kind], min_size=1, max_size=4))
     codec, width = Codec(parse(kind), pad.keep), 8 * len(kinds(parse(kind)))
     memory = bytearray(8 + width * len(values))
     for i, value in enumerate(values):
@@ -69,9 +70,9 @@ def test_the_address_of_bytes(data: bytes) -> None:
 # -- blocks -----------------------------------------------------------------------------------------------------------
 
 
-@given(st.data(), st.lists(st.sampled_from(list(VALUES)), max_size=3))
+@given(st.data(), st.lists(st.sampled_from(list(ALL)), max_size=3))
 def test_a_block_is_the_sequence_of_its_rows(data: st.DataObject, types: list[Any]) -> None:
-    rows = data.draw(st.lists(st.tuples(*(VALUES[t] for t in types)), max_size=6))
+    rows = data.draw(st.lists(st.tuples(*(ALL[t] for t in types)), max_size=6))
     block = block_of([parse(t) for t in types], rows)
     assert len(block) == len(rows)
     assert_alike(list(block), rows)
@@ -105,7 +106,7 @@ def filled(kind: Any, values: list[Any]) -> Results:
 @few
 @given(data=st.data())
 def test_results_in_kind(kind: Any, data: st.DataObject) -> None:
-    values = data.draw(st.lists(VALUES[kind], max_size=5))
+    values = data.draw(st.lists(ALL[kind], max_size=5))
     spec = EntrySpec("entry", (), parse(kind), filled)
     results = filled(kind, values)
     assert len(results) == len(values)
@@ -144,9 +145,9 @@ def test_no_results() -> None:
     assert result_arrow(spec, results) is None and result_table(spec, [None]) is None
 
 
-@given(st.data(), st.sampled_from(list(VALUES)))
+@given(st.data(), st.sampled_from(list(ALL)))
 def test_results_live_as_long_as_what_is_made_of_them(data: st.DataObject, kind: Any) -> None:
-    values = data.draw(st.lists(VALUES[kind], min_size=1, max_size=4))
+    values = data.draw(st.lists(ALL[kind], min_size=1, max_size=4))
     spec = EntrySpec("entry", (), parse(kind), filled)
     table = result_arrow(spec, filled(kind, values))
     filled(kind, values[::-1])

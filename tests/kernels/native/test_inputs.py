@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import anabranch as ab
 from anabranch.kernels.native.inputs import read_block
 from anabranch.lang.annotations import parse
 from anabranch.lang.columns import read_batch
@@ -394,3 +395,54 @@ def test_a_record_with_code_of_its_own_is_not_read() -> None:
 
 def test_a_field_with_the_name_of_the_parameter() -> None:
     assert check(spec_of(record=Wrapped), {"record": [1, 2]})
+
+
+# -- lists of numbers -------------------------------------------------------------------------------------------------
+
+LISTS = [
+    (list[int], pa.int64(), [[1, 2], [], [3], [2**62, -5, 7]]),
+    (list[float], pa.float64(), [[1.5], [], [float("nan"), -0.0], [2.0, 3.0]]),
+    (ab.DenseVector, pa.float64(), [[1.5, 2.0], [0.0, float("inf")], [-0.0, 3.0], [4.0, 5.0]]),
+]
+
+
+@pytest.mark.parametrize(("kind", "item", "rows"), LISTS)
+def test_lists_of_numbers_are_read_where_they_are(kind: Any, item: Any, rows: list[list[Any]]) -> None:
+    spec = spec_of(a=kind, b=int)
+    whole = pa.array(rows, pa.list_(item))
+    for column in (whole, whole[1:3], whole[:0], whole.cast(pa.large_list(item)), pa.chunked_array([whole, whole])):
+        assert check(spec, {"a": column, "b": pa.array(range(len(column)), pa.int64())})
+    block = read_block(spec, {"a": whole, "b": pa.array([1, 2, 3, 4])})
+    assert block is not None and int(block.columns[0][0]) == whole.values.buffers()[1].address
+
+
+def test_vectors_of_one_length() -> None:
+    column = pa.FixedSizeListArray.from_arrays(pa.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), 2)
+    for part in (column, column[1:], column[1:2]):
+        assert check(spec_of(a=ab.DenseVector), {"a": part})
+
+
+@pytest.mark.parametrize(
+    ("kind", "column"),
+    [
+        (list[int], pa.array([[1], None])),
+        (list[int], pa.array([[1], [None]])),
+        (list[int], pa.array([[1.0]])),
+        (list[float], pa.array([[1]])),
+        (list[float], pa.array([[1.5]], pa.list_(pa.float32()))),
+        (ab.DenseVector, pa.array([[1.5, None]])),
+        (ab.DenseVector, pa.array([1.5])),
+        (list[list[int]], pa.array([[[1]]])),
+        (list[str], pa.array([["a"]])),
+        (list[int] | None, pa.array([[1], None])),
+    ],
+)
+def test_lists_that_are_not_plainly_right(kind: Any, column: Any) -> None:
+    assert read_block(spec_of(a=kind), {"a": column}) is None
+
+
+def test_nulls_that_no_list_has_do_not_matter() -> None:
+    items = pa.array([1, None, 3], pa.int64())
+    column = pa.ListArray.from_arrays(pa.array([0, 1, 2, 3], pa.int32()), items)
+    assert check(spec_of(a=list[int]), {"a": column[:1]})
+    assert read_block(spec_of(a=list[int]), {"a": column}) is None

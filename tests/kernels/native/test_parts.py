@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import anabranch as ab
 from anabranch.kernels.native import stores
 from anabranch.kernels.native.parts import make_part
+from anabranch.kernels.native.saving import changed
 from anabranch.lang.annotations import parse
 from anabranch.lang.types import FLOAT, INT, NONE
 from tests.kernels.native.flat import (
@@ -302,6 +303,27 @@ def test_a_line_that_grows_does_not_waste_memory(step: int) -> None:
         part[7, step * i] = 1.0
     assert part.row(7).keys() == sorted(step * i for i in range(count))
     assert part.store.nbytes < 40 * 16 * count
+
+
+@pytest.mark.parametrize("first", [0, 2**23 - 10, 2**23 + 5, 2**40, -10, -(2**62)])
+def test_cells_whose_index_is_short_or_long_are_taken_back(first: int) -> None:
+    """The log has a record of its own for cells that need few bits."""
+    part, arena = flat_matrix(ab.Matrix(), "row")
+    for i in range(20):
+        part[7, first + i] = float(i + 1)
+    assert part.store.words[0, 6], "the line is dense"
+    arena.clear()
+    mark = arena.mark()
+    for i in range(20):
+        part[7, first + i] = 100.0
+    assert set(part.row(7).values()) == {100.0}
+    words = sum(end - start for start, end in arena.written()) // 8
+    short = sum(0 <= first + i < 2**23 for i in range(20))
+    assert words == 2 * short + 3 * (20 - short)
+    found = changed(arena, {part.store.shape.name: part})[part.store.shape.name]
+    assert sorted(found.column(1).to_pylist()) == [first + i for i in range(20)]
+    arena.roll_back(mark)
+    assert part.row(7).items() == [(first + i, float(i + 1)) for i in range(20)]
 
 
 # -- memory -----------------------------------------------------------------------------------------------------------

@@ -19,12 +19,13 @@ from anabranch.kernels.native.shares import Share
 from anabranch.kernels.native.stages import Box, gathered
 from anabranch.lang.annotations import parse
 from anabranch.lang.types import FLOAT, INT, STR
-from tests.kernels.native.flat import VALUES, Deep, Point, assert_alike, floats
+from tests.kernels.native.flat import PASSED, VALUES, Deep, Point, assert_alike, floats
 from tests.kernels.native.spaces import Space, over_the_wire, routing_of, wipe
 
 few = settings(max_examples=settings().max_examples // 5)
 ALL: dict[Any, st.SearchStrategy[Any]] = {
     **VALUES,
+    **PASSED,
     date: st.dates(),
     datetime: st.datetimes(),
     ab.UTCDateTime: st.datetimes(timezones=st.just(UTC)),

@@ -21,7 +21,7 @@ from anabranch.lang.marks import same_state
 from anabranch.lang.spec import describe
 from anabranch.runtime.plan import make_plan
 from anabranch.runtime.rows import Start
-from tests.generator.plain import canonical
+from anabranch.testing.outcomes import canonical
 from tests.kernels.harness import PythonApp
 from tests.kernels.native.flat import KEYS, VALUES, assert_alike
 from tests.kernels.native.spaces import Space, routing_of
