@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from anabranch.drivers.moving import Moved
-from anabranch.drivers.scaling.at_worker import _Move
+from anabranch.drivers.scaling.at_worker import Moves, _Move
 from anabranch.runtime.routing import Routing
 
 
@@ -21,6 +21,9 @@ class Noting:
 
     def put(self, moved: Moved) -> None:
         self.given.append(moved.instance)
+
+    def wait_for_room(self) -> None:
+        """There is always some."""
 
 
 def begun(*sources: int) -> tuple[_Move, Noting]:
@@ -63,3 +66,14 @@ def test_sources_do_not_wait_for_each_other() -> None:
     assert not move._all_here
     move.ended(2, 1)
     assert move._all_here
+
+
+@pytest.mark.parametrize("number", [6, 8])
+def test_what_comes_of_another_move_is_dropped(number: int) -> None:
+    move, successor = begun(1)
+    moves = Moves.__new__(Moves)
+    moves._at = move
+    moves._take(number, 1, 0, moved(60))
+    assert successor.given == []
+    moves._take(7, 1, 0, moved(70))
+    assert successor.given == [70]

@@ -214,7 +214,12 @@ class World:
         return machine is not None and target not in self.sleeping and not self.keeping.busy(machine)
 
     def _busy(self) -> bool:
-        """Is there mail for a worker that is there, and does something else at the moment?"""
+        """Does a worker do something at the moment, such as writing to a slow disk, or is there mail for one that is there?
+
+        Whoever is told of a stall every time a disk takes long begins again for ever.
+        """
+        if any(machine is not None and self.keeping.busy(machine) for machine in self.workers):
+            return True
         targets = {target for (_, target), mail in self.network.items() if mail and target not in (COORDINATOR, DRIVER)}
         return any(self.workers[target] is not None for target in targets)
 
