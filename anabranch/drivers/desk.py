@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
-from typing import Any, Protocol, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from anabranch.drivers.callers import Gate, StateLost, Stopped, Waiter
 from anabranch.drivers.interrupts import HoldBack
@@ -115,10 +115,18 @@ class Desk:
                 yield interrupts
                 wrote = writes
             finally:
-                self.tell(Release(number, wrote, self.writers, keeps))
-                self.writers = ()
+                self._let_go(Release(number, wrote, self.writers, keeps))
             if wrote:
                 self.make_durable()
+
+    def _let_go(self, release: Release) -> None:
+        """A version that is begun with it and cannot be logged is the end: it is neither there nor not there."""
+        try:
+            self.tell(release)
+        except Exception as error:
+            self._not_saved(error)
+        finally:
+            self.writers = ()
 
     def look(self, read: Callable[[Any], T], held: Callable[[HoldBack], T]) -> T:
         """What `read` gives of copies of the state, if others hold all of it while a worker is restored; else what
@@ -154,8 +162,11 @@ class Desk:
         try:
             saver.wait(saver.ticket)
         except Exception as error:
-            self.fail(error)
-            raise Stopped(f"what was asked for could not be saved, and the app has ended: {error}") from error
+            self._not_saved(error)
+
+    def _not_saved(self, error: Exception) -> NoReturn:
+        self.fail(error)
+        raise Stopped(f"what was asked for could not be saved, and the app has ended: {error}") from error
 
     def close(self, patience: float, interrupts: HoldBack) -> None:
         """Answer what has been asked, with the lock; what takes longer than the patience is taken back."""

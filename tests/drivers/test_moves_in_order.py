@@ -10,7 +10,7 @@ import pytest
 
 from anabranch.drivers.moving import Moved
 from anabranch.drivers.scaling.at_worker import Moves, _Move
-from anabranch.runtime.routing import Routing
+from anabranch.runtime.routing import BUCKETS, Routing
 
 
 class Noting:
@@ -27,7 +27,7 @@ class Noting:
 
 
 def begun(*sources: int) -> tuple[_Move, Noting]:
-    move, successor = _Move(7, Routing((0, 0), (0,), 1), sources), Noting()
+    move, successor = _Move(7, Routing((0,) * BUCKETS, (0,), 1), sources), Noting()
     unchecked: Any = successor
     move.successor, move._ready = unchecked, True
     return move, successor
@@ -37,7 +37,7 @@ def moved(n: int) -> Moved:
     return Moved("counts", n, False, pa.record_batch({"key": [n]}))
 
 
-@pytest.mark.parametrize("turns", permutations(range(4)))
+@pytest.mark.parametrize("turns", list(permutations(range(4))))
 def test_any_order(turns: tuple[int, ...]) -> None:
     move, successor = begun(1)
     move.ended(1, 4)

@@ -214,7 +214,7 @@ class World:
         return machine is not None and target not in self.sleeping and not self.keeping.busy(machine)
 
     def _busy(self) -> bool:
-        """Does a worker do something at the moment, such as writing to a slow disk, or is there mail for one that is there?
+        """Does a worker do something just now, such as writing to a slow disk, or is there mail for one that is there?
 
         Whoever is told of a stall every time a disk takes long begins again for ever.
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import random
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 import anabranch as ab
 from anabranch.drivers.callers import Stopped
 from anabranch.drivers.durable import copying
-from anabranch.state.checkpoint import snapshots
+from anabranch.state.checkpoint import log, snapshots
 from anabranch.testing import SetClock
 from tests.engines.checkpoint.bank import Bank
 from tests.engines.checkpoint.model import assert_alike, run, step
@@ -220,3 +221,27 @@ def test_large_tables_come_back_from_several_files(
         assert sum(app.state.seen.copy().values()) == 125_000.0
         app.put(-1, 1.0)
         assert app.state.cells[-1] == 1.0
+
+
+@pytest.mark.parametrize("hosts", ["threads", "processes"])
+@pytest.mark.parametrize(
+    "ask", [lambda app: app.scale(workers=2), lambda app: app.state.accounts.load({"key": [5], "value": [1]})]
+)
+def test_what_is_done_between_epochs_and_cannot_be_logged_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hosts: str, ask: Any
+) -> None:
+    app = run(tmp_path, 1, hosts=hosts)
+    assert app.pay(1, 1) == 101
+
+    def full(*args: Any) -> None:
+        raise OSError(errno.ENOSPC, "no space left on the disk")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(log.Log, "append", full)
+        with pytest.raises(Stopped, match="could not be saved, and the app has ended.*no space left"):
+            ask(app)
+    with pytest.raises(Stopped):
+        app.pay(1, 1)
+    app.stop()
+    with run(tmp_path, 1) as again:
+        assert again.state.accounts[1] == 101 and again.pay(1, 1) == 102
