@@ -135,5 +135,5 @@ HERE: list[tuple[int, Callable[[Patch], None]]] = [
     (7, forget_under_what_a_slice_is_saved),
     (0, go_on_saving_what_was),
 ]
-ANY: list[tuple[int, Callable[[Patch], None]]] = [(340, accept_rows_of_an_earlier_move)]
+ANY: list[tuple[int, Callable[[Patch], None]]] = [(700, accept_rows_of_an_earlier_move)]
 """With the seed from which on it shows soonest."""
