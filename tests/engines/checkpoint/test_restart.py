@@ -238,7 +238,7 @@ def test_what_is_done_between_epochs_and_cannot_be_logged_ends_the_run(
 
     with monkeypatch.context() as broken:
         broken.setattr(log.Log, "append", full)
-        with pytest.raises(Stopped, match="could not be saved, and the app has ended.*no space left"):
+        with pytest.raises(Stopped, match=r"could not be saved, and the app has ended.*no space left"):
             ask(app)
     with pytest.raises(Stopped):
         app.pay(1, 1)
