@@ -169,7 +169,8 @@ def _demo(options: argparse.Namespace) -> int:
     except ImportError as error:
         if error.name != "pyspark":
             raise
-        raise Refused('--on spark needs Spark: pip install "anabranch[spark]", and a Java') from error
+        install = f'{sys.executable} -m pip install -e ".[spark]"'
+        raise Refused(f"--on spark needs Spark: {install} in a clone, and a Java (17 or newer)") from error
 
 
 def _bench(options: argparse.Namespace) -> int:

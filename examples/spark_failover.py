@@ -1,7 +1,7 @@
 """A drill: a Spark task that holds state is killed while a stream is being counted, and the answers stay right.
 
 Shows: an app on Spark that is saved, fed by Structured Streaming, read while a worker is away. It needs pyspark and a
-Java, and runs in a local session; the same code runs on a cluster with another `master`.
+Java, and runs in a local session only: it kills a worker by its process number, which means nothing on other machines.
 
     python examples/spark_failover.py
 """
@@ -23,6 +23,7 @@ ROWS = 2_000  # in a micro-batch
 BATCHES = 12
 
 
+# not pure, on purpose: it tells which process answers. Do not do this in a program of yours.
 @ab.pure
 def process_of(page: int) -> int:
     return os.getpid()

@@ -1,7 +1,7 @@
 """Top-k over page views: which language versions of an encyclopedia are visited most, window by window.
 
 Shows: counts that every worker keeps of what comes to it, so that counting sends nothing; only a ranking brings them
-together. A window ends when someone asks for its ranking, as a clock does every thirty seconds.
+together. There are no timers: a window ends when someone calls `close`, such as a scheduler, every thirty seconds.
 
     python examples/topk.py
 """

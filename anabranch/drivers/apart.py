@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from time import monotonic
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from anabranch.drivers.answers import Questions, until_all_answer, without_problems
 from anabranch.drivers.between import HOLDER, Between, Step
@@ -50,10 +50,12 @@ from anabranch.drivers.wire import (
     SavedAt,
     Setup,
     Severed,
+    Shown,
     SplitOff,
     WantContent,
     Wire,
 )
+from anabranch.graph.nodes import State
 from anabranch.lang.errors import MemoryFull, ProgramError
 from anabranch.runtime.collecting import Copies
 from anabranch.runtime.coordinator import Coordinator
@@ -73,6 +75,9 @@ from anabranch.runtime.messages import (
 )
 from anabranch.runtime.routing import Routing
 from anabranch.runtime.worker import Worker
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 log = logging.getLogger(__name__)
 
@@ -110,6 +115,8 @@ class Apart:
         more of them are there, with nothing to do.
         """
         self._saved = saved
+        # Where not every epoch is logged, what a worker has done since the last snapshot is lost with it.
+        self.recovers = saved is not None and saved.always
         self.stands_on = 0 if saved is None else saved.found  # the generation whose history has what is committed
         self._installed: list[str] = []  # entries whose kernels are in use
         self._beginning, self._launcher, self._wire = beginning, launcher, wire
@@ -143,13 +150,14 @@ class Apart:
             launcher.host,
             ports,
         )
-        self._bringing = Bringing(self._fleet.links, self._fleet.security, wire.values)
+        self._bringing = Bringing(self._fleet.links, self._fleet.security, wire.values, lambda: self.routing.workers)
         self._questions = Questions(self._fleet.links, self._post, self._refuse_ended)
         self._between = Between(self.desk, copies, self._questions)
         self._forks = Splitting(
             self.desk, self._fleet, self._questions, routing, launcher.host, lambda: self.addresses, self._last_parted
         )
         self._scaling = Scaling(self.desk, self._fleet, self._questions, launcher, spares)
+        self.guests = self._scaling.guests
         atexit.register(self._at_exit)  # before the server's own end, which would look like the loss of all workers
         try:
             launcher.launch(self._fleet.server.address, self._fleet.security, ports, program, self.ended)
@@ -216,6 +224,9 @@ class Apart:
         self.refuse_from_within()
         if self._forks and routing.workers < self.routing.workers:
             raise TypeError("an app that has forks cannot do with fewer workers, where they live: stop the forks first")
+
+        if isinstance(self._launcher, Forked) and routing.workers != self.routing.workers:
+            self._launcher.more(routing.workers)  # says why not, before anything has moved
 
         def decided() -> None:
             self.routing = self._forks.routing = routing
@@ -367,6 +378,16 @@ class Apart:
             return None
         return [r.busy if r is not None and is_new else None for r, is_new in zip(told, new, strict=True)]
 
+    def rows(self, state: State) -> list[pa.RecordBatch]:
+        """All entries of a state, between two epochs."""
+        from anabranch.drivers.showing import ask_to_show
+
+        def ask() -> list[pa.RecordBatch]:
+            with self.hold() as interrupts:
+                return ask_to_show(self.desk, self._questions, self.routing.workers, state, interrupts)
+
+        return until_all_answer(ask)
+
     def sizes(self) -> dict[str, int]:
         """Bytes by state."""
         found: dict[str, int] = {}
@@ -409,15 +430,20 @@ class Apart:
         """Nobody will ask again for what was staged up to this batch, nor for results of those before it."""
         self._fleet.post_all(Drop(query, batch))
 
-    @property
-    def addresses(self) -> tuple[str, ...]:
-        """Where the workers are, by number; where one is about to take the place of another, once it is there."""
+    def places(self) -> tuple[Routing, tuple[str, ...]]:
+        """What is where, and the addresses of the workers by number; where one is about to take the place of another,
+        once it is there.
+        """
         with HoldBack() as interrupts, self.desk.locked(interrupts):
             while self.desk.coordinator.lost:
                 self.desk.refuse_closed()
                 self.desk.moved.wait(PULSE)
                 interrupts.relent()
-            return tuple(self._fleet.links[w].address for w in range(self.routing.workers))
+            return self.routing, tuple(self._fleet.links[w].address for w in range(self.routing.workers))
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        return self.places()[1]
 
     @property
     def security(self) -> Security:
@@ -452,7 +478,7 @@ class Apart:
                 self._questions.take(number, link.number, message)
             case Installed(entry):
                 self._questions.take(entry, link.number, message)
-            case Copied(number) | Kept(number):
+            case Copied(number) | Kept(number) | Shown(number):
                 self._questions.take(number, link.number, message)
             case SplitOff(number):
                 self._questions.take(number, link.number, message)
@@ -512,7 +538,7 @@ class Apart:
             log.warning("worker %s has not started: %s; it is tried again", worker, why)
             return True
         early = worker >= self.routing.workers  # it has nothing yet
-        if (self._saved is not None or not self.routing.hosted(worker)) and self._ends[worker] < TRIES:
+        if (self.recovers or not self.routing.hosted(worker)) and self._ends[worker] < TRIES:
             self.lost(worker, why)
             return True
         if early:
@@ -525,27 +551,31 @@ class Apart:
         """A worker is gone. Where it had no state, or that is saved, another takes its place; else the run ends."""
         if self._stopping or self.desk.broken is not None:
             return
-        with self.desk.lock:  # else it could be one that counts, by the time it is forgotten
-            early = worker >= self.routing.workers  # it has nothing yet, or nothing any more
-            if early:
-                self._fleet.forget(worker)
-        if early:
-            return
-        had = self.routing.hosted(worker)
-        if self._saved is None and had:
+        link = None
+        with self.desk.lock:  # else it could count by the time it is forgotten, or count no more
+            counts = worker < self.routing.workers  # else it has nothing yet, or nothing any more
+            had = counts and bool(self.routing.hosted(worker))
+            ends = had and not self.recovers
+            if not ends:
+                link = self._fleet.forget(worker)
+            if link is not None and counts:
+                restores = " and restores what it had" if had else ""
+                log.warning("worker %s is lost (%s): another takes its place%s", worker, why, restores)
+                self.desk.tell(Lost(worker))
+        if ends:
             self._give_up(worker, why)
-        elif (link := self._fleet.forget(worker)) is not None:
-            restores = " and restores what it had" if had else ""
-            log.warning("worker %s is lost (%s): another takes its place%s", worker, why, restores)
-            self.desk.tell(Lost(worker))
+        elif link is not None and counts:
             self._launcher.kill(worker, link.life)
 
     def _give_up(self, worker: int, why: str) -> None:
         if self._stopping or self.desk.broken is not None:
             return
         saved, kind = self._saved is not None, self._launcher.lost
-        lost = "more often than makes sense" if saved else "and with it the state it held"
+        lost = "more often than makes sense" if self.recovers else "and with it the state it held"
         way_on = "start it again with the same checkpoint"
+        if saved and not self.recovers:
+            lost = "and with it what it did since the last snapshot"
+            way_on += ', which goes on from there; with durability="epoch" a worker comes back alone'
         if not saved:
             fork, app = "make another with app.fork()", "start it again with ab.run(...) and fill it from its source"
             way_on = fork if kind is ForkLost else app

@@ -6,7 +6,7 @@ for the rows, and they may be gone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,8 +19,11 @@ from anabranch.runtime.messages import AtWorkers, Collect, Placed
 
 
 class Bringing:
-    def __init__(self, links: Mapping[int, Link], security: Security, values: Values) -> None:
-        self._links, self._security, self._values = links, security, values
+    def __init__(
+        self, links: Mapping[int, Link], security: Security, values: Values, workers: Callable[[], int]
+    ) -> None:
+        """Rows are at so many workers; others that are there are about to come or to go."""
+        self._links, self._security, self._values, self._workers = links, security, values, workers
 
     def with_rows(self, event: Collect) -> Collect:
         """The same order with the rows themselves. Raises Broken if a worker cannot be reached, or is not there."""
@@ -32,7 +35,7 @@ class Bringing:
             return placed
         found: dict[int, tuple[Any, ...]] = {}
         hello = self._values.encode((placed.request.entry, rows))
-        for link in list(self._links.values()):
+        for link in [link for worker in range(self._workers()) if (link := self._links.get(worker)) is not None]:
             client = Client(link.address, self._security)
             try:
                 stream = client.open("staged", hello)

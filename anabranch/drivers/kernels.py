@@ -95,9 +95,10 @@ class Kernels:
             budgets = [memory.budget if i in hosted else None for i in range(memory.routing.instances)]
             arenas = [Arena(shapes, budget) for budget in budgets]
             self.ground = Ground(arenas, memory.routing.instance_of_bucket)
+        for i in self.hosted:  # all of them, before one can be refused: whoever leaves the memory lets go of its arenas
+            memory.lay_out(i, self.ground.arenas[i], {})
         for i in self.hosted:
             arena = self.ground.arenas[i]
-            memory.lay_out(i, arena, {})
             for name in states:
                 if name not in arena.stores:
                     memory.lay_out(i, arena, {name: make_part(memory.parts[name][i], shapes[name], arena)})

@@ -76,19 +76,31 @@ class Source:
         self._new = {routing.worker_of(i) for i in range(self._was.instances, routing.instances)}
         self._merges = program.__anabranch_merges__
         self._copying = Copying(graph, memory, own, hosted)
+        self._error: Exception | None = None
         memory.follow, memory.own = self.follow, own
 
     def copy(self) -> bool:
         """A slice more, between epochs; False if that was all."""
+        self.check()
         more = self._copying.copy()
         for name, instance, rows in self._copying.take():
             self._deal(Moved(name, instance, False, rows))
         return more
 
-    def follow(self, changes: Iterable[Change]) -> None:
-        """What was committed."""
-        for change in changes:
-            self._deal(Moved(change.state, change.instance, change.whole, change.rows))
+    def follow(self, changes: Callable[[], Iterable[Change]]) -> None:
+        """What was committed. If it cannot be sent, that ends the move, and not what runs."""
+        if self._error is not None:
+            return
+        try:
+            for change in changes():
+                self._deal(Moved(change.state, change.instance, change.whole, change.rows))
+        except Exception as error:
+            self._error = error
+
+    def check(self) -> None:
+        """Raise what went wrong since."""
+        if self._error is not None:
+            raise self._error
 
     def end(self) -> None:
         self._memory.follow = None
@@ -197,11 +209,14 @@ class Successor:
                 self._bytes -= moved.size
                 self._changed.notify_all()
 
-    def complete(self, version: Version) -> None:
-        """For whoever holds the state, when nothing waits: it is what was there at this version."""
+    def complete(self) -> None:
+        """When nothing waits and nothing will come. Raises `MemoryFull` if there is no room for it."""
         self._placing.begin_partial(self._graph.states, self._was.instances)
         self.memory.forget([i for i in range(self.memory.routing.instances) if i not in self._hosted])
         self.memory.recount("after they were spread anew")
+
+    def become(self, version: Version) -> None:
+        """What is complete is what was there at this version."""
         self.memory.become(self._hosted, version)
 
     def end(self, error: BaseException | None = None) -> None:

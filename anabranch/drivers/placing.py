@@ -163,7 +163,7 @@ class Placing:
 
     def fill(self, state: State, instance: int, rows: pa.RecordBatch, whole: bool, fresh: bool) -> None:
         part = self._memory.of_instance[instance][state.name]
-        if state.name in self.flat:
+        if hasattr(part, "store"):  # and not by its name: parts that only a merge needs are plain
             from anabranch.kernels.native.restoring import fill
 
             fill(part, rows, whole, distinct=fresh)

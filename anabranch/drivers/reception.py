@@ -118,13 +118,15 @@ class Reception:
 
     # -- entries ------------------------------------------------------------------------------------------------------
 
-    def _call(self, name: Any, row: Any) -> Any:
+    def _call(self, name: Any, row: Any, id: Any) -> Any:
         spec = self._spec(name)
+        if id is not None and any(p.name == "id" for p in spec.parameters):
+            raise NoRequest(f"{name} has a parameter id, and its calls have no name")
         if type(row) is not tuple or len(row) != len(spec.parameters):
             raise NoRequest(f"a call of {name} has {len(spec.parameters)} arguments in a tuple, got {short(row)}")
         if any(self._builders[name]):
             row = self._with_records(spec, row)
-        return self._app.entries[name](*row)
+        return self._app.entries[name](*row, **_named(id))
 
     def _with_records(self, spec: EntrySpec, row: tuple[Any, ...]) -> tuple[Any, ...]:
         """Records as their own classes make them: what came has passed no constructor."""
@@ -137,17 +139,17 @@ class Reception:
                 raise refused.as_input(spec.name, 0) from None
         return tuple(made)
 
-    def _many(self, name: Any, rows: Any, table: Any) -> bytes | None:
+    def _many(self, name: Any, rows: Any, table: Any, id: Any) -> bytes | None:
         """`rows` counts where there are no columns to count by."""
         spec = self._spec(name)
         entry = self._app.entries[name]
         if table is None:
             if type(rows) is not int or not 0 <= rows <= BARE:
                 raise NoRequest(f"a batch without columns has from 0 to {BARE} rows, got {short(rows)}")
-            found = entry.many([()] * rows)
+            found = entry.many([()] * rows, **_named(id))
             results = None if spec.result == NONE else result_table(spec, found)
         else:
-            results = entry.many(_table(table, name))
+            results = entry.many(_table(table, name), **_named(id))
         return None if results is None else pack_table(results)
 
     def _spec(self, name: Any) -> EntrySpec:
@@ -206,6 +208,15 @@ def _look(view: Any, member: str, args: tuple[Any, ...], named: dict[str, Any]) 
 
 def _built(t: Record, x: Any, fields: dict[str, Any]) -> Any:
     return t.cls(**fields)
+
+
+def _named(id: Any) -> dict[str, str]:
+    """The name of a request that may be repeated."""
+    if id is None:
+        return {}
+    if type(id) is not str or not id:
+        raise NoRequest(f"the name of a request is a text, got {short(id)}")
+    return {"id": id}
 
 
 def _table(data: Any, entry: str) -> Any:

@@ -35,6 +35,7 @@ from anabranch.drivers.moving import prepare
 from anabranch.drivers.pieces import length_of
 from anabranch.drivers.scaling.at_worker import Moves
 from anabranch.drivers.shipping import fingerprint, unpack_program
+from anabranch.drivers.showing import Showing
 from anabranch.drivers.staging import Kept, Staging
 from anabranch.drivers.streams import Broken, Opener, Refused, Remote, Stream
 from anabranch.drivers.timing import Cells, TimedCode
@@ -69,6 +70,7 @@ from anabranch.drivers.wire import (
     Reported,
     Setup,
     Severed,
+    Show,
     Slice,
     Split,
     SplitOff,
@@ -264,6 +266,7 @@ class Resident:
             self._saver = WorkerSaver(setup.saved, self.number, graph, program, self._memory)
         self._staging = Staging(graph, self._wire.values)
         self._kept = Kept(self._wire.values, machine.runner.specs)
+        self._showing = Showing(graph, self._tell)
         self._moves = Moves(self.number, graph, program, self._post, self._tell, self)
         self._host = Host(machine, self._post, self._tell_done, self._broke, self._load, self._with_rows)
 
@@ -334,6 +337,8 @@ class Resident:
                     self._tell(message)
                 case Report(number):
                     self._tell(self._report(number))
+                case Show():
+                    self._host.mail.put(Errand(partial(self._show, message)))
                 case Install():
                     self._host.mail.put(Errand(partial(self._install, message)))
                 case Content():
@@ -417,6 +422,9 @@ class Resident:
             told = "".join(traceback.format_exception_only(error)).strip()
             self._tell(Copied(order.number, False, "", 0, told))
 
+    def _show(self, order: Show) -> None:
+        self._showing.show(order, self._host.worker)
+
     # -- another routing: see `scaling.at_worker` ---------------------------------------------------------------------
 
     @property
@@ -429,7 +437,6 @@ class Resident:
         machine = self._machine(memory, kernels, memory.routing)
         machine.latest = version
         self._host.worker = machine
-        self._staging = Staging(self._graph, self._wire.values)
         self._leave_behind(memory.routing.workers)
         old.leave()
         if self._budget is not None:
@@ -521,6 +528,8 @@ class Resident:
                 self._severed(peer, None if link is None else link.letters)
 
     def _link(self, peer: int) -> _Link:
+        if peer >= len(self._peers):
+            raise Broken(f"worker {peer} is not there now")
         client = self._reach.client(self._peers[peer])
         letters = Letters(client.open("peer", self.number.to_bytes(4, "big")))
         link = _Link(client, letters, threading.Thread(target=self._mind, args=(peer, letters), daemon=True))

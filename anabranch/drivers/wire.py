@@ -271,8 +271,8 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """It is done; there is `more` of it; `writer` has logged something of it; `problem` says why not. It is `late` for
-    one who knows nothing of the move.
+    """It is done; there is `more` of it; `writer` has logged something of it; `problem` says why not, `full` that there
+    is no memory for it. It is `late` for one who knows nothing of the move.
     """
 
     number: int
@@ -280,6 +280,7 @@ class Done:
     writer: str = ""
     problem: str | None = None
     late: bool = False
+    full: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,6 +342,26 @@ class Reported:
     sent: int  # messages to other workers so far
     sent_bytes: int
     accounted: int = 0  # bytes that count, where there is a budget
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """Give a slice more of what you hold of a state, as `committed` left it; or the `first` of them."""
+
+    number: int  # of the question
+    state: str
+    first: bool
+    version: Version
+    committed: Version
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The rows as an Arrow message; None if that was all."""
+
+    number: int
+    rows: bytes | None
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,6 +444,8 @@ HOSTS = (
     Installed,
     Report,
     Reported,
+    Show,
+    Shown,
     Ping,
     Severed,
     Broke,

@@ -187,6 +187,8 @@ class Coordinator:
                 return self._settled(event)
             case Withdraw(number):
                 return self._withdraw(number)
+            case Lost(worker) if worker not in self.workers:
+                return []  # it was one before state moved
             case Lost(worker):
                 self.lost.add(worker)
                 self.spoiled = self.spoiled or self.held is not None

@@ -8,6 +8,7 @@ request raises if they have grown the states beyond it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Protocol
 
 from anabranch.graph.nodes import Graph
@@ -57,7 +58,7 @@ class Memory:
         self.of_instance: list[dict[str, Any]] = [{} for _ in range(routing.instances)]
         self.journals = [Journal() for _ in range(routing.instances)]
         self.arenas: list[Arena | None] = [None] * routing.instances
-        self.follow: Callable[[list[Change]], None] | None = None  # is told what each version has changed
+        self.follow: Callable[[Callable[[], list[Change]]], None] | None = None  # may ask what each version has changed
         self.own: OwnCodec | None = None  # for it
         self._open: list[Version | None] = [None] * routing.instances  # being written
         self._at: list[Version | None] = [None] * routing.instances  # what is below the journal
@@ -126,7 +127,7 @@ class Memory:
                 continue
             if version == committed:
                 if self.follow is not None and self.own is not None:
-                    self.follow(self._changes(i, self.own))
+                    self.follow(partial(self._changes, i, self.own))
                 if self._accounts and len(journal):
                     self._accounts[i].count(journal)
                     self._accounts[i].clear()

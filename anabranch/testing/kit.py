@@ -153,7 +153,7 @@ class Kit:
             thread.join()
 
     def _name_of(self, request: Request) -> dict[str, str]:
-        takes = self.app.entries[request.entry]._takes_id if isinstance(request, Call) else not request.is_stream
+        takes = self.app.entries[request.entry].calling.takes_id if isinstance(request, Call) else not request.is_stream
         if not takes:
             why = "is several requests" if isinstance(request, Many) else "has a parameter of that name itself"
             raise TypeError(f"a request that is cut off is repeated with id=, and {request} {why}: disturb it before")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from anabranch.drivers.durable.labels import Labels
-from anabranch.graph.nodes import Graph
+from anabranch.graph.nodes import Graph, State
 from anabranch.lang.distribution import Distribution
 from anabranch.runtime.memory import Memory
 from anabranch.state.changes import Change, OwnCodec, slices
@@ -57,12 +57,15 @@ class Copying:
                 if state.distribution is Distribution.REPLICATED and instance:
                     continue
                 part = self._memory.of_instance[instance][state.name]
-                walk = _flat_slices(part) if hasattr(part, "store") else slices(state, part, self._own, SLICE)
-                for rows in walk:
+                for rows in rows_in(state, part, self._own, SLICE):
                     yield state.name, instance, rows
 
 
-def _flat_slices(part: Any) -> Iterator[Any]:
+def rows_in(state: State, part: Any, own: OwnCodec, some: int) -> Iterator[Any]:
+    """All that a part holds: some rows at a time if it is a plain one, more of them from flat memory."""
+    if not hasattr(part, "store"):
+        yield from slices(state, part, own, some)
+        return
     from anabranch.kernels.native.saving import Slices
 
     walk = Slices(part)

@@ -18,14 +18,17 @@ from anabranch.drivers.answers import Gone, Questions, until_all_answer, without
 from anabranch.drivers.callers import StateLost, Stopped
 from anabranch.drivers.desk import PULSE, Desk
 from anabranch.drivers.fleet import Fleet, Launcher
+from anabranch.drivers.guests import Guests
 from anabranch.drivers.interrupts import HoldBack
 from anabranch.drivers.wire import Done, Flush, GiveUp, Goodbye, Grow, Prepare, Slice, Switch
+from anabranch.lang.errors import MemoryFull
 from anabranch.runtime.messages import Version
 from anabranch.runtime.routing import Routing
 
 log = logging.getLogger(__name__)
 
 TRIES = 8  # of a move, while workers are lost
+READING = 60.0  # seconds in which results are read that a worker has
 
 
 class Scaling:
@@ -39,6 +42,7 @@ class Scaling:
         self._desk, self._fleet, self._questions, self._launcher = desk, fleet, questions, launcher
         self._spares = spares
         self.problems: dict[int, str] = {}  # of workers that do not start
+        self.guests = Guests()  # who may read at workers that are about to go
         self._cut = threading.Event()
         self._party: dict[int, Any] = {}  # the connections of those who take part in the move at hand
         self._paused = 0.0
@@ -84,10 +88,13 @@ class Scaling:
     # -- workers that come and go -------------------------------------------------------------------------------------
 
     def _start(self, now: int, wanted: int) -> None:
+        failed = [worker for worker in self.problems if worker < min(wanted, self._fleet.workers)]
         self.problems.clear()
         if wanted <= now:
             return
         try:
+            for worker in failed:  # given up before, while nobody needed it
+                self._launcher.more(worker)
             self._launch(wanted)
             self._wait_for(wanted)
         except BaseException:
@@ -100,10 +107,13 @@ class Scaling:
             self._launch(self._fleet.needed + self._spares)
 
     def _launch(self, workers: int) -> None:
-        there = self._fleet.workers
-        self._fleet.workers = max(there, workers)
-        for worker in range(there, workers):
-            self._launcher.more(worker)
+        for worker in range(self._fleet.workers, workers):
+            self._fleet.workers = worker + 1  # before it can come
+            try:
+                self._launcher.more(worker)
+            except BaseException:
+                self._fleet.workers = worker
+                raise
 
     def _wait_for(self, workers: int) -> None:
         """Until so many are there."""
@@ -124,6 +134,8 @@ class Scaling:
         """Let those go that are not among so many."""
         fleet = self._fleet
         gone = range(workers, fleet.workers)
+        if gone and not self.guests.wait(READING):
+            log.warning("workers go while results are still read that they have")
         with self._desk.lock:
             for worker in gone:
                 fleet.post(worker, Goodbye())
@@ -131,7 +143,10 @@ class Scaling:
         for worker in gone:
             self._launcher.fewer(worker, fleet.patience.stop)
             fleet.forget(worker)
-        self.keep_spares()
+        try:
+            self.keep_spares()
+        except Exception as error:  # what has moved has moved
+            log.warning("there will be no spare workers: %s", error)
 
     # -- the move -----------------------------------------------------------------------------------------------------
 
@@ -224,6 +239,8 @@ class Scaling:
         for worker, told in found.items():
             if told.late:
                 raise Gone(worker)
+            if told.full is not None:
+                raise MemoryFull(f"worker {worker}: {told.full}")
         return without_problems(found)
 
     def relent(self) -> None:

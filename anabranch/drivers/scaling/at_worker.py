@@ -22,6 +22,7 @@ from anabranch.drivers.moving import Moved, Source, Successor
 from anabranch.drivers.wire import AllMoved, Done, Flush, Grow, MovedRows, Slice, Switch
 from anabranch.graph.nodes import Graph
 from anabranch.lang import Program
+from anabranch.lang.errors import MemoryFull
 from anabranch.runtime.memory import Memory
 from anabranch.runtime.messages import Version
 from anabranch.runtime.routing import Routing
@@ -133,6 +134,7 @@ class Moves:
         """Nothing more will come. The answer is given when all is here."""
         move = self._of(order.move)
         if move.source is not None:
+            move.source.check()
             move.source.end()
             for worker in range(move.routing.workers):
                 told = AllMoved(order.move, move.sent.get(worker, 0))
@@ -155,6 +157,8 @@ class Moves:
         try:
             if move.wait():
                 self._tell(Done(question))
+        except MemoryFull as error:
+            self._tell(Done(question, full=str(error)))
         except Exception as error:
             log.exception("a move has come to nothing")
             self._tell(Done(question, problem="".join(traceback.format_exception_only(error)).strip()))
@@ -175,7 +179,7 @@ class Moves:
         """What was growing is what there is from now on."""
         move = self._of(number)
         assert move.successor is not None
-        move.successor.complete(version)
+        move.successor.become(version)
         for entry, made in move.made.items():
             move.successor.kernels.install(entry, made)
         self._at = None
@@ -253,6 +257,8 @@ class _Move:
             if self._over:
                 return False
         self.successor.catch_up()
+        if not self._over:
+            self.successor.complete()
         return not self._over
 
     def end(self) -> None:

@@ -24,13 +24,12 @@ from anabranch.engines.connected.link import Link
 from anabranch.engines.connected.reports import RemoteExplanation, read_explanation, read_metrics
 from anabranch.engines.connected.states import RemoteStates
 from anabranch.engines.embedded.metrics import Metrics
-from anabranch.lang.binding import Refused, bind_call
+from anabranch.lang.calling import Calling, as_id_of_one
 from anabranch.lang.columns import is_stream
 from anabranch.lang.entry import each_batch, not_yet_on_entries, refuse_on_error
 from anabranch.lang.errors import BadInput
 from anabranch.lang.spec import RESERVED, EntrySpec
 from anabranch.lang.types import NONE, Record
-from anabranch.lang.values import coercer
 
 SCHEMES = ("grpc://", "grpc+tls://")
 
@@ -140,32 +139,18 @@ class RemoteEntry:
 
     def __init__(self, app: RemoteApp, spec: EntrySpec) -> None:
         self._app, self._spec = app, spec
-        self._coerce = [coercer(p.type) for p in spec.parameters if p.type is not None]
+        self._calling = Calling(spec)
         self._adopting = adopting(spec) if app._described.made else None
         self.__name__ = self.__qualname__ = spec.name
         self.__doc__ = app._described.docs[spec.name]
         self.__signature__ = _signature(spec)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Call it with one row. With `id=` a call that is repeated is carried out once, and answered alike."""
+        id = self._calling.id_in(kwargs)
         if self._adopting is not None:
             args, kwargs = self._adopting.call(args, kwargs)
-        row = self._plainly(args) if not kwargs else None
-        if row is None:
-            try:
-                row = bind_call(self._spec, args, kwargs)
-            except Refused as error:
-                raise error.as_input(self._spec.name, 0) from None
-        return self._app._ask("call", self._spec.name, row, effects=True)
-
-    def _plainly(self, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """The arguments as they most often come; None for `bind_call` to see what is to be said of them."""
-        coerce = self._coerce
-        if len(args) != len(coerce):
-            return None
-        try:
-            return tuple([as_declared(value) for as_declared, value in zip(coerce, args, strict=True)])
-        except (TypeError, ValueError, OverflowError):
-            return None
+        return self._app._ask("call", self._spec.name, self._calling.row(args, kwargs), id, effects=True)
 
     def __getattr__(self, name: str) -> Any:
         raise not_yet_on_entries(self._spec.name, name)
@@ -173,19 +158,22 @@ class RemoteEntry:
     def __repr__(self) -> str:
         return f"<entry {self._spec.name} of {self._app!r}>"
 
-    def many(self, data: Any, *, on_error: str = "raise") -> Any:
+    def many(self, data: Any, *, on_error: str = "raise", id: str | None = None) -> Any:
         """Run a batch as one request: a dict of columns, Arrow data or a list of rows; results come in kind.
 
+        With `id` a batch that is repeated is carried out once, and answered alike.
         An iterator of batches is one request each; it is read to its end and gives a list of their results.
         """
         refuse_on_error(on_error)
+        if id is not None:
+            as_id_of_one(id, data)
         if is_stream(data):
             results = each_batch(self.many, data)
             return None if self._spec.result == NONE else results
         sent = outgoing(self._spec, data, self._adopting)
         table = None if sent.table is None else pack_table(sent.table)
         try:
-            found = self._app._ask("many", self._spec.name, sent.rows, table, effects=True)
+            found = self._app._ask("many", self._spec.name, sent.rows, table, id, effects=True)
         except BadInput as error:
             raise tell_here(error, sent.check) from error.__cause__
         return sent.results(None if found is None else unpack_table(found))

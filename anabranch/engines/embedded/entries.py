@@ -5,21 +5,14 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from anabranch.lang.binding import Refused, bind_call
+from anabranch.lang.calling import Calling, as_id_of_one
 from anabranch.lang.columns import is_stream
 from anabranch.lang.entry import not_yet_on_entries, refuse_on_error
 from anabranch.lang.spec import EntrySpec
 from anabranch.lang.types import NONE
-from anabranch.lang.values import coercer
 
 if TYPE_CHECKING:
     from anabranch.engines.embedded.app import App
-
-
-def as_id(id: Any) -> str:
-    if not isinstance(id, str) or not id:
-        raise TypeError(f"id= is a text that names the request, got {id!r}: write id=str(uuid.uuid4())")
-    return id
 
 
 class AppEntry:
@@ -29,35 +22,19 @@ class AppEntry:
 
     def __init__(self, app: App, spec: EntrySpec) -> None:
         self._app, self._spec = app, spec
-        self._takes_id = all(p.name != "id" for p in spec.parameters)
-        self._coerce = [coercer(p.type) for p in spec.parameters if p.type is not None]
+        self.calling = Calling(spec)
         self.__name__, self.__doc__ = spec.name, spec.function.__doc__
         signature = inspect.signature(spec.function)
         self.__signature__ = signature.replace(parameters=list(signature.parameters.values())[1:])
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call it with one row. With `id=` a call that is repeated is carried out once, and answered alike."""
-        id = kwargs.pop("id") if "id" in kwargs and self._takes_id else None
-        row = self._plainly(args) if not kwargs else None
-        if row is None:
-            try:
-                row = bind_call(self._spec, args, kwargs)
-            except Refused as error:
-                raise error.as_input(self._spec.name, 0) from None
+        id = self.calling.id_in(kwargs)
+        row = self.calling.row(args, kwargs)
         self._app._engine.tiers.expect(self._spec.name, 1)
         if id is not None:
-            return self._app._once(self._spec, (row,), False, as_id(id))[0]
+            return self._app._once(self._spec, (row,), False, id)[0]
         return self._app._request(self._spec, (row,), False)[0]
-
-    def _plainly(self, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """The arguments as they most often come; None for `bind_call` to see what is to be said of them."""
-        coerce = self._coerce
-        if len(args) != len(coerce):
-            return None
-        try:
-            return tuple([as_declared(value) for as_declared, value in zip(coerce, args, strict=True)])
-        except (TypeError, ValueError, OverflowError):
-            return None
 
     def __getattr__(self, name: str) -> Any:
         raise not_yet_on_entries(self._spec.name, name)
@@ -86,9 +63,7 @@ class AppEntry:
         """
         refuse_on_error(on_error)
         if id is not None:
-            if is_stream(data):
-                raise TypeError("id= names one request, and an iterator of batches is several: give each its own")
-            return self._app._many_once(self._spec, data, as_id(id))
+            return self._app._many_once(self._spec, data, as_id_of_one(id, data))
         if is_stream(data):
             results = self._app._each(self._spec, data)
             return None if self._spec.result == NONE else results

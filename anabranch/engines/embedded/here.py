@@ -181,7 +181,9 @@ class Here(Engine):
             with driver.hold(writes=True):
                 start = perf_counter()
                 successor.catch_up()
-                successor.complete(self.coordinator.committed)
+                source.check()
+                successor.complete()
+                successor.become(self.coordinator.committed)
                 for entry, kernels in made.items():
                     successor.kernels.install(entry, kernels)
                 source.end()
@@ -201,8 +203,13 @@ class Here(Engine):
     def _beside(self, routing: Routing) -> tuple[Successor, Source]:
         """For whoever holds the state."""
         graph, program, memory, own = self._graph, self._program, self.memory, Owns(self._graph)
-        successor = Successor(graph, program, memory.routing, Memory(graph, None, routing, memory.budget), own)
-        successor.lay_out({name for arena in memory.arenas if arena is not None for name in arena.stores})
+        fresh = Memory(graph, None, routing, memory.budget)
+        try:
+            successor = Successor(graph, program, memory.routing, fresh, own)
+            successor.lay_out({name for arena in memory.arenas if arena is not None for name in arena.stores})
+        except BaseException:
+            fresh.leave()
+            raise
         every, here = range(memory.routing.instances), replace(routing, worker_of_instance=(0,) * routing.instances)
         source = Source(graph, program, memory, every, here, own, lambda worker, moved: successor.put(moved))
         return successor, source

@@ -24,6 +24,7 @@ class Relieving:
 
     def __init__(self, leaving: Leaving, clock: Clock, relieve: Callable[[Collection[int], str], None]) -> None:
         self._leaving, self._clock, self._relieve = leaving, clock, relieve
+        self._unfinished = False
         self._end = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -47,7 +48,10 @@ class Relieving:
             workers = self._leaving()
             if workers:
                 log.info("the hosts of workers %s are about to go: their state moves away", sorted(workers))
+            if workers or self._unfinished:
+                self._unfinished = True
                 self._relieve(workers, WHY)
+                self._unfinished = False
         except Exception as error:
             if not self._end.is_set():
                 level = logging.INFO if isinstance(error, Stopped) else logging.WARNING

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from anabranch.drivers.threads import Threads
+from anabranch.graph.nodes import State
 from anabranch.runtime.memory import Memory
 from anabranch.runtime.messages import NOTHING_YET, Version
 from anabranch.runtime.routing import Routing
 from anabranch.runtime.rows import Held
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 T = TypeVar("T")
 LOADING = Version(-1, 0)  # opens the journals for a change; no epoch has it
@@ -22,6 +26,9 @@ class Rest(Protocol):
 
     def look(self, read: Callable[[Held], T]) -> T: ...
     def change(self, steps: Sequence[Callable[[Held], None]], check: Callable[[Held], None]) -> None: ...
+    def rows(self, state: State) -> list[pa.RecordBatch]:
+        """All entries, of all instances, in the columns in which they are saved."""
+
     def sizes(self) -> dict[str, int]: ...
 
 
@@ -37,6 +44,9 @@ class Before:
 
     def change(self, steps: Sequence[Callable[[Held], None]], check: Callable[[Held], None]) -> None:
         raise TypeError("this is the state of an earlier version, which does not change: load into app.state.NAME")
+
+    def rows(self, state: State) -> list[pa.RecordBatch]:
+        return _rows(self._memory, state)
 
     def sizes(self) -> dict[str, int]:
         return {name: sum(map(self._size, parts)) for name, parts in self._memory.parts.items()}
@@ -71,6 +81,16 @@ class RestHere:
                 memory.settle(instances, NOTHING_YET, LOADING)
                 raise
 
+    def rows(self, state: State) -> list[pa.RecordBatch]:
+        with self._driver.hold():
+            return _rows(self._memory, state)
+
     def sizes(self) -> dict[str, int]:
         with self._driver.hold():
             return {name: sum(map(self._size, parts)) for name, parts in self._memory.parts.items()}
+
+
+def _rows(memory: Memory, state: State) -> list[pa.RecordBatch]:
+    from anabranch.drivers.showing import shown_here
+
+    return shown_here(memory.graph, state, memory.parts[state.name])

@@ -19,6 +19,7 @@ class Spreading:
 
     def __init__(self, graph: Graph, engine: Engine, meter: Meter, hot: HotKeys) -> None:
         self._graph, self._engine, self._meter, self._hot = graph, engine, meter, hot
+        self._owed: int | None = None  # the number of workers that there were, while some are relieved
 
     def busy(self) -> list[float | None] | None:
         """See `Engine.busy`."""
@@ -47,11 +48,13 @@ class Spreading:
             return None if same and decision.workers == now.workers else routing
 
         pause = self._engine.scale(plan)
+        self._owed = None
         if pause is not None:
             self._meter.moved(was, decision.why, start, pause)
 
     def relieve(self, leaving: Collection[int], why: str) -> None:
-        """Move all state away from these workers, let others take their places, and spread it anew.
+        """Move all state away from these workers, let others take their places, and spread it anew; if that has come to
+        nothing before, only that.
 
         Calls are answered while state moves; while a worker that has nothing is started elsewhere, only reads are.
         """
@@ -59,16 +62,19 @@ class Spreading:
         for spare in [worker for worker in leaving if worker >= was]:
             engine.driver.lost(spare, why)
         leaving = [worker for worker in leaving if worker < was]
-        if not leaving:
+        if leaving:
+            start = perf_counter()
+            pause = engine.scale(lambda now: relieved(now, leaving))
+            self._owed = was if self._owed is None else self._owed
+            self._meter.moved(was, why, start, pause or 0.0)
+            for worker in sorted(leaving):
+                if worker < engine.routing.workers:
+                    engine.driver.renew(worker, why)
+        if self._owed is None:
             return
-        start = perf_counter()
-        pause = engine.scale(lambda now: relieved(now, leaving))
-        self._meter.moved(was, why, start, pause or 0.0)
-        for worker in sorted(leaving):
-            if worker < engine.routing.workers:
-                engine.driver.renew(worker, why)
-        start, between, weights = perf_counter(), self._meter.workers, self._weights()
-        pause = engine.scale(lambda now: next_routing(self._graph, now, was, None, weights))
+        owed, start, between, weights = self._owed, perf_counter(), self._meter.workers, self._weights()
+        pause = engine.scale(lambda now: next_routing(self._graph, now, owed, None, weights))
+        self._owed = None
         self._meter.moved(between, f"{why}: others have come", start, pause or 0.0)
 
     def _weights(self) -> list[float]:

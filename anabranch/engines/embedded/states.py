@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.engines.embedded.rest import Rest
 from anabranch.graph.nodes import Graph, State
-from anabranch.lang import Value, merges
+from anabranch.lang import Matrix, Table, Value, Vector, merges
 from anabranch.lang.access import MARK
 from anabranch.lang.columns import arrow_array, arrow_field, read_batch
 from anabranch.lang.distribution import Distribution
@@ -135,22 +135,20 @@ class StateView:
         """The entries as a table; `load` takes it back."""
         import pyarrow as pa
 
-        columns = arrow_columns(self._state)
-        if self._state.distribution is Distribution.PARTITIONED:
-            flat = self._rest.look(self._flat_arrays)
-            if flat is not None:
-                schema = pa.schema([arrow_field(name, t) for name, t in columns])
-                return pa.Table.from_arrays([pa.concat_arrays(found) for found in flat], schema=schema)
-        rows = [row_of(self._state, key, value) for key, value in self.scan()]
-        arrays = [arrow_array(t, [row[i] for row in rows]) for i, (_, t) in enumerate(columns)]
-        return pa.Table.from_arrays(arrays, schema=pa.schema([arrow_field(name, t) for name, t in columns]))
+        state, columns = self._state, arrow_columns(self._state)
+        schema = pa.schema([arrow_field(name, t) for name, t in columns])
+        if state.distribution is Distribution.PARTITIONED and state.cls in (
+            Table,
+            Vector,
+            Matrix,
+        ):  # a union of entries
+            from anabranch.state.changes import schema_of
 
-    def _flat_arrays(self, held: Held) -> list[Any] | None:
-        """The columns of what is in flat memory, from every part; None if not all of it is."""
-        parts = self._parts(held)
-        if not all(hasattr(part, "arrow_arrays") for part in parts):
-            return None
-        return list(zip(*[part.arrow_arrays() for part in parts], strict=True))
+            found = pa.Table.from_batches(self._rest.rows(state), schema_of(state))
+            return pa.Table.from_arrays(found.columns[: len(columns)], schema=schema)
+        rows = [row_of(state, key, value) for key, value in self.scan()]
+        arrays = [arrow_array(t, [row[i] for row in rows]) for i, (_, t) in enumerate(columns)]
+        return pa.Table.from_arrays(arrays, schema=schema)
 
     @property
     def nbytes(self) -> int:

@@ -48,11 +48,12 @@ def frames_of(app: App) -> Frames:
     assert isinstance(engine, Apart)
 
     def target(entry: str) -> Target:
-        driver, routing = engine.driver, engine.routing
+        driver = engine.driver
+        routing, addresses = driver.places()
         return Target(
             engine.program,
             entry,
-            driver.addresses,
+            addresses,
             driver.security,
             routing.instance_of_bucket,
             routing.worker_of_instance,
@@ -72,4 +73,5 @@ def frames_of(app: App) -> Frames:
                 return
             sleep(PULSE)
 
-    return Frames(request, target, engine.driver.drop, refuse_closed, engine.marks, engine.saved is not None)
+    driver = engine.driver
+    return Frames(request, target, driver.drop, refuse_closed, engine.marks, driver.recovers, driver.guests)

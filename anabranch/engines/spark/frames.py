@@ -21,6 +21,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from anabranch.drivers.durable.marks import STREAM, Mark, Marks
+from anabranch.drivers.guests import Guests
 from anabranch.drivers.streams import Broken
 from anabranch.engines.spark.feeding import LOST, STAGED, Target, feed, fetch, unpack_problem
 from anabranch.lang.arrow import arrow_field
@@ -60,13 +61,16 @@ class Frames:
         refuse_closed: Callable[[float], None],
         marks: Marks,
         recovers: bool,
+        guests: Guests,
     ) -> None:
-        """`marks` know the batches that were applied, also by an earlier run; `recovers` if lost workers come back."""
+        """`marks` know the batches that were applied, also by an earlier run; `recovers` if lost workers come back.
+        `guests` are those for whom workers stay where they are.
+        """
         self._request, self._target, self._drop, self._refuse_closed = request, target, drop, refuse_closed
-        self._marks, self._recovers = marks, recovers
+        self._marks, self._recovers, self._guests = marks, recovers, guests
         self._lock = threading.Lock()
-        # By query: the last batch, under which name workers keep its results, and how to get them.
-        self._applied: dict[str, tuple[int, str, Results]] = {}
+        # By query: the last batch, under which name workers keep its results, how to get them, and where they are.
+        self._applied: dict[str, tuple[int, str, Results, tuple[str, ...]]] = {}
 
     def many(self, spec: EntrySpec, frame: DataFrame) -> DataFrame | None:
         """A batch: its effects once, at once; its results as a DataFrame that does not change."""
@@ -76,16 +80,17 @@ class Frames:
             raise TypeError(
                 f"{spec.name}.many takes a DataFrame with an end: for a stream write {spec.name}.stream(df)"
             )
-        name, results = self._apply(spec, frame, None)
-        try:
-            found: DataFrame | None = results(frame.sparkSession)
-            return found and found.localCheckpoint(eager=True)  # it must not ask the workers again
-        except Exception as error:
-            self._explain(error)
-            add_note(error, "the batch had been carried out; only its results could not be fetched")
-            raise
-        finally:
-            self._drop(name, 1)
+        with self._guests.stay():
+            name, results, _ = self._apply(spec, frame, None)
+            try:
+                found: DataFrame | None = results(frame.sparkSession)
+                return found and found.localCheckpoint(eager=True)  # it must not ask the workers again
+            except Exception as error:
+                self._explain(error)
+                add_note(error, "the batch had been carried out; only its results could not be fetched")
+                raise
+            finally:
+                self._drop(name, 1)
 
     def stream(self, spec: EntrySpec, frame: DataFrame, sink: Sink | None, options: dict[str, str]) -> StreamingQuery:
         """Each micro-batch is one request; `sink` gets its results."""
@@ -96,6 +101,10 @@ class Frames:
         _check_names(spec, frame)
 
         def apply(batch: DataFrame, number: int) -> None:
+            with self._guests.stay():
+                apply_here(batch, number)
+
+        def apply_here(batch: DataFrame, number: int) -> None:
             session = batch.sparkSession
             query = session.sparkContext.getLocalProperty("sql.streaming.queryId")
             results = self._apply_once(spec, batch, query or "", number)
@@ -103,9 +112,9 @@ class Frames:
                 return
             if results is None:
                 raise OutOfStep(
-                    f"batch {number} of the stream was applied by a run that has ended, and its results have gone with "
-                    "it, so that the sink cannot have them: read from app.state what the sink lacks, then start the "
-                    "stream once without a sink"
+                    f"batch {number} of the stream was applied before, and its results have gone with the run or the "
+                    "worker that had them, so that the sink cannot have them: read from app.state what the sink lacks, "
+                    "then start the stream once without a sink"
                 )
             found = results(session)
             if found is not None:
@@ -114,28 +123,29 @@ class Frames:
         return frame.writeStream.foreachBatch(apply).options(**options).start()
 
     def _apply_once(self, spec: EntrySpec, batch: DataFrame, query: str, number: int) -> Results | None:
-        """How to get the results of the batch; None if it was applied so long ago that they are gone."""
+        """How to get the results of the batch; None if it was applied and they are gone."""
         with self._lock:
-            known, _, results = self._applied.get(query, (-1, None, None))
+            known, _, results, at = self._applied.get(query, (-1, None, None, ()))
         mark = self._marks.get(STREAM, query)
         last = known if mark is None else max(known, mark)
         if number <= last:
-            return results if number == known else None
+            there = number == known and set(at) <= set(self._target(spec.name).addresses)
+            return results if there else None
         if number != last + 1:
             raise OutOfStep(
                 f"the stream is at batch {number}, and this run has applied "
                 f"{f'the batches up to {last}' if last >= 0 else 'none of its batches'}: its checkpoint belongs to "
                 "another run; give the stream a new checkpointLocation"
             )
-        applied, results = self._apply(spec, batch, (STREAM, query, number))
+        applied, results, at = self._apply(spec, batch, (STREAM, query, number))
         with self._lock:
-            _, name, _ = self._applied.get(query, (-1, None, None))
-            self._applied[query] = number, applied, results
+            _, name, _, _ = self._applied.get(query, (-1, None, None, ()))
+            self._applied[query] = number, applied, results, at
         if name is not None:
             self._drop(name, 1)
         return results
 
-    def _apply(self, spec: EntrySpec, frame: DataFrame, mark: Mark | None) -> tuple[str, Results]:
+    def _apply(self, spec: EntrySpec, frame: DataFrame, mark: Mark | None) -> tuple[str, Results, tuple[str, ...]]:
         """Try until no worker is lost on the way."""
         for tried in range(TRIES):
             before = self._target(spec.name).routing
@@ -151,8 +161,9 @@ class Frames:
                     sleep(PAUSE * 2**tried)
         raise AssertionError("no try was the last")
 
-    def _try(self, spec: EntrySpec, frame: DataFrame, mark: Mark | None) -> tuple[str, Results]:
-        """Stage, seal, run; gives the name of the try, under which workers keep its results, and how to get them.
+    def _try(self, spec: EntrySpec, frame: DataFrame, mark: Mark | None) -> tuple[str, Results, tuple[str, ...]]:
+        """Stage, seal, run; gives the name of the try, under which workers keep its results, how to get them, and the
+        addresses of those workers.
 
         Each try has its own: what an earlier one has left, or still brings, is nobody's.
         """
@@ -175,12 +186,13 @@ class Frames:
             raise
         self._drop(name, 0)
         if spec.result == NONE:
-            return name, lambda session: None
+            return name, lambda session: None, ()
         if not isinstance(found, Boxed):  # it ran here
             table = result_table(spec, list(found))
-            return name, lambda session: _frame(session, spec, table)
+            return name, lambda session: _frame(session, spec, table), ()
         bounds = _bounds([rows for _, _, rows in parts])
-        return name, lambda session: _reading(session, spec, fetch(target, name, 0, bounds), len(bounds))
+        read = fetch(target, name, 0, bounds)
+        return name, lambda session: _reading(session, spec, read, len(bounds)), target.addresses
 
     def _explain(self, error: Exception) -> None:
         """A task that has lost a worker does not know why: raise what does."""

@@ -21,7 +21,6 @@ from anabranch.kernels.native.driver import (
     remove,
 )
 from anabranch.kernels.native.layout import kinds, texts
-from anabranch.kernels.native.outputs import array_of
 from anabranch.kernels.native.shapes import Shape
 from anabranch.kernels.native.stores import Arena, Store, zeros
 from anabranch.kernels.native.words import Leave
@@ -95,14 +94,6 @@ class Entries(MutableMapping[Any, Any]):
 
     def _words(self, rows: Any, first: int, t: Type) -> list[Any]:
         return [as_kind(np.ascontiguousarray(rows[:, first + i]), k) for i, k in enumerate(kinds(t))]
-
-    def arrays(self) -> list[Any]:
-        """Keys and values as Arrow arrays, in one order."""
-        rows, found = self._present(), []
-        for first, t in ((1, self._shape.key), (self._offset // 8, self._shape.value)):
-            words = self._words(rows, first, t)
-            found.append(array_of(t, words, len(rows)))
-        return found
 
     def _keys(self, rows: Any) -> list[Any]:
         return self._columns(rows, 1, self._shape.key)

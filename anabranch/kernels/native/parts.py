@@ -33,10 +33,6 @@ class ColumnTable(Table[Any, Any]):
         for key, value in plain._data.items():
             entries[key] = value
 
-    def arrow_arrays(self) -> list[Any]:
-        """Keys and values as Arrow arrays."""
-        return self._data.arrays()  # type: ignore[attr-defined]
-
     def _write(self, key: Any, value: Any) -> None:
         self._put(key, value)  # logged by the arena
 

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ import pytest
 import anabranch as ab
 from anabranch.engines.connected.link import Link
 from tests.engines.connected.conftest import TOKEN, Elsewhere, Near
+from tests.engines.connected.till import Till
 
 SOON = 3.0  # seconds; it is milliseconds on an idle machine
 
@@ -132,6 +134,42 @@ def test_builtins_arrive_as_themselves(far: Any) -> None:
         far.sell("tea", 2**63)
     assert overflow.value.value == 2**63
     assert far.state.sold["tea"] == 0
+
+
+def test_what_has_an_id_is_carried_out_once(far: Any) -> None:
+    for _ in range(2):
+        assert far.sell("tea", 2, id="a") == 2
+        assert far.sell.many({"item": ["gin", "gin"], "pieces": [1, 4]}, id="b") == {"result": [1, 5]}
+        assert far.sell.many([("rum", 3)], id="c") == [3]
+        assert far.tick.many([(), ()], id="a") == [1, 2]
+    assert far.sell("tea", 2, id="d") == 4 and far.sell("tea", 2) == 6
+    with pytest.raises(TypeError, match="names the request"):
+        far.sell("tea", id=7)
+    with pytest.raises(TypeError, match="iterator of batches"):
+        far.sell.many(iter([[("rum",)]]), id="d")
+
+
+def test_who_lost_the_answer_asks_again(tmp_path: Path) -> None:
+    """The connection goes after the call was carried out; the app is another by then."""
+    with ab.run(Till(), workers=1, checkpoint=tmp_path) as app:
+        served = app.serve()
+        with ab.connect(served.address, served.token) as far:
+            right = app.entries["sell"].__class__.__call__
+
+            def answered_too_late(self: Any, *args: Any, **named: Any) -> Any:
+                found = right(self, *args, **named)
+                served.stop()
+                return found
+
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(app.entries["sell"].__class__, "__call__", answered_too_late)
+                with pytest.raises(ab.AnswerLost):
+                    far.sell("tea", 2, id="mine")
+    with ab.run(Till(), workers=1, checkpoint=tmp_path) as app:
+        served = app.serve()
+        with ab.connect(served.address, served.token) as far:
+            assert far.sell("tea", 2, id="mine") == 2
+            assert far.state.sold["tea"] == 2
 
 
 def test_the_other_process_is_gone(elsewhere: Elsewhere, alone: Any) -> None:

@@ -32,8 +32,8 @@ LOAD = pack_table(pa.table({"key": ["a", "b"], "value": [1, 2]}))
 # Of each kind of request one that is carried out, and some that are refused.
 GOOD: dict[str, tuple[Any, ...]] = {
     "describe": (),
-    "call": ("record", (Sale("a", 2),)),
-    "many": ("sell", 3, BATCH),
+    "call": ("record", (Sale("a", 2),), "first"),
+    "many": ("sell", 3, BATCH, None),
     "read": ("sold", "get", ("a",), {}),
     "copy": ("sold",),
     "instances": ("days",),
@@ -45,10 +45,12 @@ GOOD: dict[str, tuple[Any, ...]] = {
 }
 BAD: dict[str, list[tuple[Any, ...]]] = {
     "describe": [(1,)],
-    "call": [(), ("sell",), ("none", ()), (1, ()), ("stop", ()), ("sell", ["a", 1]), ("sell", ("a",)),
-             ("sell", ("a", 1, 2)), ("__init__", ()), (("sell",), ("a", 1))],
-    "many": [("sell", 3), ("none", 3, BATCH), ("sell", 3, "x"), ("sell", 3, b""), ("sell", 3, BATCH[:100]),
-             ("tick", -1, None), ("tick", BARE + 1, None), ("tick", True, None), ("tick", "1", None)],
+    "call": [(), ("sell",), ("sell", ("a", 1)), ("none", (), None), (1, (), None), ("stop", (), None),
+             ("sell", ["a", 1], None), ("sell", ("a",), None), ("sell", ("a", 1, 2), None), ("__init__", (), None),
+             (("sell",), ("a", 1), None), ("sell", ("a", 1), 7), ("sell", ("a", 1), "")],
+    "many": [("sell", 3, BATCH), ("none", 3, BATCH, None), ("sell", 3, "x", None), ("sell", 3, b"", None),
+             ("sell", 3, BATCH[:100], None), ("tick", -1, None, None), ("tick", BARE + 1, None, None),
+             ("tick", True, None, None), ("tick", "1", None, None), ("tick", 1, None, b"x")],
     "read": [("none", "get", ("a",), {}), ("sold", "pop", ("a",), {}), ("sold", "_data", (), {}),
              ("sold", "__setitem__", ("a", 1), {}), ("sold", "__class__", (), {}), ("sold", "load", (LOAD,), {}),
              ("sold", "get", ["a"], {}), ("sold", "get", ("a",), None), ("sold", "get", ("a",), {1: 2}),
@@ -121,7 +123,7 @@ def contents(app: Any) -> Any:
 def test_every_endpoint_asks_for_the_token(near: Near, headers: Any) -> None:
     given = [(name, value.replace(b"{token}", near.served.token.encode())) for name, value in headers]
     for endpoint in near.served.endpoints:
-        for body in (b"", near.far._described.values.encode(("call", "sell", ("a", 1)))):
+        for body in (b"", near.far._described.values.encode(("call", "sell", ("a", 1), None))):
             assert "unauthenticated" in refusal(near.served.address, given, endpoint, body).lower(), endpoint
     assert near.app.version == 0
 
@@ -203,7 +205,9 @@ def test_messages_that_are_no_pieces(near: Near, messages: list[bytes | None], w
 def test_a_table_that_says_it_has_more_rows_than_bytes(stranger: Stranger) -> None:
     bomb = pack_table(pa.table({"item": pa.nulls(10**8)}))
     assert len(bomb) < 1000
-    assert "it says that it has 100000000 rows" in stranger.refused(stranger.values.encode(("many", "sell", 1, bomb)))
+    assert "it says that it has 100000000 rows" in stranger.refused(
+        stranger.values.encode(("many", "sell", 1, bomb, None))
+    )
 
 
 def mutated(random: random.Random, body: bytes) -> bytes:
