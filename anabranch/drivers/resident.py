@@ -44,6 +44,7 @@ from anabranch.drivers.wire import (
     HOSTS,
     AllMoved,
     Broke,
+    CatchUp,
     Content,
     Copied,
     Copy,
@@ -325,7 +326,7 @@ class Resident:
                     self._host.mail.put(Errand(partial(self._split, message)))
                 case Prepare():
                     threading.Thread(target=self._prepare, args=(message,), name="anabranch-ready", daemon=True).start()
-                case Grow() | Slice() | Flush() | Switch():
+                case Grow() | Slice() | CatchUp() | Flush() | Switch():
                     self._host.mail.put(Errand(partial(self._moves.obey, message)))
                 case GiveUp():
                     self._host.mail.put(Errand(self._moves.give_up))

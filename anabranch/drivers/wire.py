@@ -246,6 +246,14 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True)
+class CatchUp:
+    """Say when all is placed that has come so far, and whether much has come since. Epochs run meanwhile."""
+
+    number: int
+    move: int
+
+
+@dataclass(frozen=True, slots=True)
 class Flush:
     """Send what is left, as `committed` left it, and say when all that will be yours is there."""
 
@@ -434,6 +442,7 @@ HOSTS = (
     Prepare,
     Grow,
     Slice,
+    CatchUp,
     Flush,
     Switch,
     Done,

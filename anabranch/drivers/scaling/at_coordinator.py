@@ -20,7 +20,7 @@ from anabranch.drivers.desk import PULSE, Desk
 from anabranch.drivers.fleet import Fleet, Launcher
 from anabranch.drivers.guests import Guests
 from anabranch.drivers.interrupts import HoldBack
-from anabranch.drivers.wire import Done, Flush, GiveUp, Goodbye, Grow, Prepare, Slice, Switch
+from anabranch.drivers.wire import CatchUp, Done, Flush, GiveUp, Goodbye, Grow, Prepare, Slice, Switch
 from anabranch.lang.errors import MemoryFull
 from anabranch.runtime.messages import Version
 from anabranch.runtime.routing import Routing
@@ -28,6 +28,7 @@ from anabranch.runtime.routing import Routing
 log = logging.getLogger(__name__)
 
 TRIES = 8  # of a move, while workers are lost
+CHASES = 8  # of what epochs change meanwhile, before they stop for it
 READING = 60.0  # seconds in which results are read that a worker has
 
 
@@ -171,6 +172,10 @@ class Scaling:
                 with desk.hold():
                     found = self._ask(more, lambda number, at: Slice(number, move, *at))
                 more = [worker for worker, told in found.items() if told.more]
+                self._catch_up(everyone, move)
+            for _ in range(CHASES):
+                if self._catch_up(everyone, move):
+                    break
             with desk.hold(writes=True, keeps=True):
                 start = monotonic()
                 self._ask(everyone, lambda number, at: Flush(number, move, *at))
@@ -186,6 +191,12 @@ class Scaling:
             if not decided:
                 for worker in list(self._fleet.links):
                     self._fleet.post(worker, GiveUp(move))
+
+    def _catch_up(self, workers: Iterable[int], move: int) -> bool:
+        """While epochs run, let the workers place what has come; whether little has come meanwhile. What is left is
+        placed while nothing runs.
+        """
+        return not any(told.more for told in self._ask(workers, lambda number, at: CatchUp(number, move)).values())
 
     def _prepare(self, workers: int, entries: tuple[str, ...]) -> None:
         """What takes long and can be done before is done while epochs run."""
@@ -231,7 +242,7 @@ class Scaling:
                 desk.moved.wait(PULSE)
 
     def _ask(self, workers: Iterable[int], order: Callable[[int, tuple[Version, Version]], Any]) -> Mapping[int, Any]:
-        """For whoever holds the state."""
+        """For whoever holds the state, where the order names a version."""
         self.relent()
         coordinator, number = self._desk.coordinator, next(self._desk.numbers)
         at = coordinator.reserved, coordinator.committed

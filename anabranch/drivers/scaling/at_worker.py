@@ -19,7 +19,7 @@ import pyarrow as pa
 from anabranch.drivers.durable.owns import Owns
 from anabranch.drivers.kernels import Kernels
 from anabranch.drivers.moving import Moved, Source, Successor
-from anabranch.drivers.wire import AllMoved, Done, Flush, Grow, MovedRows, Slice, Switch
+from anabranch.drivers.wire import AllMoved, CatchUp, Done, Flush, Grow, MovedRows, Slice, Switch
 from anabranch.graph.nodes import Graph
 from anabranch.lang import Program
 from anabranch.lang.errors import MemoryFull
@@ -66,10 +66,13 @@ class Moves:
         self._schemas = {state.name: schema_of(state) for state in graph.states}
         self._at: _Move | None = None
 
-    def obey(self, order: Grow | Slice | Flush | Switch) -> None:
-        """On the machine's thread, while no epoch runs; the answer is told."""
+    def obey(self, order: Grow | Slice | CatchUp | Flush | Switch) -> None:
+        """On the machine's thread, but for `CatchUp` while no epoch runs; the answer is told."""
         worker, more, writer = self._holder.worker, False, ""
         try:
+            if isinstance(order, CatchUp):
+                self._catch_up(order)  # which answers
+                return
             if not isinstance(order, Switch) and worker.instances and not worker.rest(order.version, order.committed):
                 raise Late(order.move)
             match order:
@@ -145,7 +148,14 @@ class Moves:
         if move.successor is None:
             self._tell(Done(order.number))
         else:
-            threading.Thread(target=self._wait, args=(move, order.number), name="anabranch-grown", daemon=True).start()
+            self._later(order.number, move.wait, lambda there: Done(order.number) if there else None)
+
+    def _catch_up(self, order: CatchUp) -> None:
+        move = self._of(order.move)
+        if move.successor is None:
+            self._tell(Done(order.number))
+        else:
+            self._later(order.number, move.successor.catch_up, lambda little: Done(order.number, more=not little))
 
     def ended(self, peer: int, message: AllMoved) -> None:
         """One of those that have something has sent all of it."""
@@ -153,15 +163,20 @@ class Moves:
         if move is not None and move.number == message.move:
             move.ended(peer, message.messages)
 
-    def _wait(self, move: _Move, question: int) -> None:
-        try:
-            if move.wait():
-                self._tell(Done(question))
-        except MemoryFull as error:
-            self._tell(Done(question, full=str(error)))
-        except Exception as error:
-            log.exception("a move has come to nothing")
-            self._tell(Done(question, problem="".join(traceback.format_exception_only(error)).strip()))
+    def _later(self, question: int, wait: Callable[[], bool], answer: Callable[[bool], Done | None]) -> None:
+        """On a thread of its own: wait, and answer, if there is anything to say."""
+
+        def work() -> None:
+            try:
+                if (told := answer(wait())) is not None:
+                    self._tell(told)
+            except MemoryFull as error:
+                self._tell(Done(question, full=str(error)))
+            except Exception as error:
+                log.exception("a move has come to nothing")
+                self._tell(Done(question, problem="".join(traceback.format_exception_only(error)).strip()))
+
+        threading.Thread(target=work, name="anabranch-grown", daemon=True).start()
 
     def _switch(self, order: Switch) -> str:
         """Be a worker of the new routing. One that has come in the place of another since is that already."""

@@ -228,3 +228,19 @@ def test_there_is_no_memory_for_both() -> None:
         assert app.add(1) == 2
         before = app.metrics().memory
         assert before is not None and before.accounted < 5_000_000
+
+
+@pytest.mark.parametrize("hosts", HOSTS)
+def test_what_new_instances_started_from_is_on_disk(hosts: str, tmp_path: Path) -> None:
+    """It is nowhere else: what they all mean together is another by then."""
+    saving, launcher = Saving(tmp_path, every=3600.0), Processes(1, nursery()) if hosts == "processes" else None
+    app = App(Means(), 1, False, tier="python", hosts=launcher, saving=saving)
+    app.learn(3.0)
+    app.scale(workers=3)
+    assert app.weights() == [3.0, 3.0, 3.0]
+    app.learn(9.0)
+    before = app.weights()
+    assert sorted(before) == [3.0, 3.0, 9.0]
+    app._engine.driver.crash(RuntimeError("as if the power were gone"))
+    with ab.run(Means(), workers=3, checkpoint=tmp_path) as again:
+        assert again.weights() == before
