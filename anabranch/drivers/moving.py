@@ -24,11 +24,13 @@ from anabranch.drivers.placing import Placing, all_are_needed
 from anabranch.graph.nodes import Graph
 from anabranch.lang import Program
 from anabranch.lang.distribution import Distribution
+from anabranch.lang.keys import BUCKETS
+from anabranch.lang.marks import is_builtin
 from anabranch.lang.merges import mean
 from anabranch.runtime.memory import Memory
 from anabranch.runtime.messages import Version
 from anabranch.runtime.routing import Routing
-from anabranch.state.changes import Change, OwnCodec
+from anabranch.state.changes import Change, OwnCodec, schema_of
 from anabranch.state.found import blank
 
 LONG = 256 << 20  # bytes that wait to be placed
@@ -36,9 +38,13 @@ SHORT = 4 << 20  # and that can wait until nothing runs
 NOWHEN = Version(-1, 0)
 
 
-def prepare() -> None:
+def prepare(graph: Graph) -> None:
     """Have at hand what deals rows out: the first to need it would wait for it while nothing else runs."""
-    import anabranch.kernels.native.restoring  # noqa: F401
+    from anabranch.kernels.native.restoring import owners
+
+    for state in graph.states:
+        if state.distribution is Distribution.PARTITIONED and is_builtin(state.cls):
+            owners(state, pa.RecordBatch.from_pylist([], schema=schema_of(state)), (0,) * BUCKETS)
 
 
 class Moved(NamedTuple):

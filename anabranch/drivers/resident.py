@@ -572,7 +572,7 @@ class Resident:
         """Beside the machine."""
         problem = None
         try:
-            prepare()
+            prepare(self._graph)
             for entry in order.entries:
                 self._kernels.prepare(entry)
         except Exception as error:

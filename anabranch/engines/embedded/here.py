@@ -161,7 +161,7 @@ class Here(Engine):
     def _move(self, routing: Routing) -> float:
         """How many seconds nothing else ran."""
         driver = self.driver
-        prepare()
+        prepare(self._graph)
         with driver.hold():
             successor, source = self._beside(routing)
             self._successor = successor
