@@ -76,3 +76,26 @@ def test_the_number_follows_the_load(spark: SparkSession) -> None:
         wait_until(more, "there is one worker still", LATE)
         wait_until(lambda: len(app.metrics().workers) == 1, "there are two workers still", LATE)
         assert app.crunch.many(rows) == plain.crunch.many(rows)
+
+
+class Stock(ab.Program):
+    pieces: ab.Partitioned[ab.Table[int, int]] = ab.Table(default=0)
+
+    def move(self, source: int, target: int, pieces: int) -> int:
+        """Winding: rows of a frame are brought to one place for it."""
+        if pieces < 0:
+            raise ValueError(f"{pieces} pieces")
+        self.pieces[source] -= pieces
+        self.pieces[target] += pieces
+        return self.pieces[source]
+
+
+def test_rows_are_not_looked_for_at_workers_that_have_none(spark: SparkSession) -> None:
+    with ab.run(Stock(), on=spark, workers=1, spares=1) as app:
+        wait_until(lambda: taken_slots() == 2, "there is no spare worker", LATE)
+        schema = "source long, target long, pieces long"
+        found = app.move.many(frame(spark, [[(1, 2, 5)], [(1, 3, 1)]], schema))
+        assert [row["result"] for row in found.collect()] == [-5, -6]
+        with pytest.raises(ValueError, match="-1 pieces"):
+            app.move.many(frame(spark, [[(1, 2, 5), (1, 2, -1)]], schema))
+        assert app.move(1, 2, 1) == -7
