@@ -1,11 +1,12 @@
 """A worker that is slow: the part `straggler` of scaling.py.
 
-Two worker processes, and callers who feed batches as fast as they are answered. After a while one worker is stopped and
-let go again, a hundred times a second, so that it has a fifth of its time, as on a slower processor. (Stops that take
-longer than an epoch are something else: every epoch asks every worker, so whoever has how many keys, it waits for them.)
-An epoch ends when its last worker has, so the slow one holds up the other. Then buckets go to the one that has time. With a fifth of a worker less there is at best
-1.2 / 2 of what there was, if both had a core of their own; callers and coordinator share the two cores here, so that a
-worker that is stopped leaves more to the others than it would elsewhere.
+Two worker processes, and callers who feed batches as fast as they are answered. After a while one worker is stopped
+and let go again, a hundred times a second, so that it has a fifth of its time, as on a slower processor. (Stops that
+take longer than an epoch are another thing: every epoch asks every worker, so it waits for them whoever has how many
+keys.) An epoch ends when its last worker has, so the slow one holds up the other. Then buckets go to the one that has
+time. With a fifth of a worker less there is at best 1.2 / 2 of what there was, if both had a core of their own;
+callers and coordinator share the two cores here, so that a worker that is stopped leaves more to the others than it
+would elsewhere.
 """
 
 from __future__ import annotations
