@@ -105,15 +105,15 @@ class Resident:
             for fiber in [f for f in self.run.fibers if f.owner is self.process]:
                 fiber.kill()
 
-    def _does(self, work: Callable[[], None]) -> None:
-        """On the thread of its machine, which does nothing else meanwhile."""
+    def _does(self, work: Callable[[], None], waits: bool = False) -> None:
+        """On the thread of its machine, which does nothing else meanwhile. If it `waits` it cannot do so at once."""
 
         def whole() -> None:
             work()
             self.busy = False
 
         self.busy = True
-        self.run.soon(whole, self.process, self.idle_log)
+        self.run.soon(whole, self.process, self.idle_log, waits)
 
     def finished(self, message: Finished) -> None:
         def save() -> None:
@@ -142,7 +142,7 @@ class Resident:
                 self.saver.restore(version, getattr(run.orders, "stands_on", run.parent or 0), nothing)
             run.world.obey(machine, machine.handle(Loaded(version)))
 
-        self._does(restore)
+        self._does(restore, waits=self.run.saver.log._leading)
 
     def copy(self, order: Copy, tell: Callable[[Any], None]) -> None:
         if not self.machine.rest(order.version, order.committed):

@@ -182,9 +182,9 @@ class Run:
         self.fibers.append(fiber)
         return fiber
 
-    def soon(self, run: Callable[[], None], owner: object, inline: bool) -> None:
-        """Run it now and without a stop, or step by step."""
-        if inline and self.ages.rng.random() < 0.5:
+    def soon(self, run: Callable[[], None], owner: object, inline: bool, waits: bool = False) -> None:
+        """Run it now and without a stop, or step by step, as it must if it `waits` for another."""
+        if inline and self.ages.rng.random() < 0.5 and not waits:
             run()
         else:
             self.spawn(run, owner)
