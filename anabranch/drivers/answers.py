@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from anabranch.drivers.desk import PULSE
+from anabranch.drivers.desk import PULSE, Desk
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +23,20 @@ class Relents(Protocol):
 
 class Gone(Exception):
     """A worker was lost that was to answer."""
+
+
+class Holding:
+    """One who holds the state waits on until a worker is lost: one that comes in its place is not yet at rest, and does
+    not answer what is asked of the version that is held.
+    """
+
+    def __init__(self, desk: Desk, interrupts: Relents) -> None:
+        self._coordinator, self._interrupts = desk.coordinator, interrupts
+
+    def relent(self) -> None:
+        self._interrupts.relent()
+        if self._coordinator.spoiled:
+            raise Gone("that held part of it")
 
 
 @dataclass(eq=False)

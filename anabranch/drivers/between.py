@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from anabranch.drivers.answers import Gone, Questions, until_all_answer
+from anabranch.drivers.answers import Gone, Holding, Questions, until_all_answer
 from anabranch.drivers.desk import Desk
 from anabranch.drivers.interrupts import HoldBack
 from anabranch.lang.errors import MemoryFull
@@ -64,7 +64,7 @@ class Between:
             for worker in range(routing.workers):
                 own = tuple((i, tuple(effects[i])) for i in routing.hosted(worker) if effects[i])
                 told[worker] = Apply(reserved, coordinator.committed, own)
-            found = self._questions.ask(reserved, told).values()
+            found = self._questions.ask(reserved, told, Holding(self._desk, interrupts)).values()
             for answer in found:
                 if isinstance(answer, Failed):
                     raise MemoryFull(answer.full)
@@ -95,6 +95,6 @@ class Between:
         self._copies.rollback(beginning)
         at = coordinator.reserved, coordinator.committed
         asked = {worker: Fetch(*at, HOLDER, number, tuple(own)) for worker, own in wants.items()}
-        for entries in self._questions.ask(number, asked, interrupts).values():
+        for entries in self._questions.ask(number, asked, Holding(self._desk, interrupts)).values():
             for want, found in entries.found:
                 self._copies.fill(want, found)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from anabranch.drivers.answers import Questions, Relents, without_problems
+from anabranch.drivers.answers import Gone, Holding, Questions, Relents, without_problems
 from anabranch.drivers.desk import Desk
 from anabranch.drivers.durable.copying import rows_in
 from anabranch.drivers.durable.owns import Owns
@@ -42,7 +42,10 @@ def ask_to_show(
     while asked:
         number = next(desk.numbers)
         order = Show(number, state.name, first, coordinator.reserved, coordinator.committed)
-        answers = without_problems(questions.ask(number, dict.fromkeys(asked, order), interrupts))
+        answers = questions.ask(number, dict.fromkeys(asked, order), Holding(desk, interrupts))
+        if any(shown.late for shown in answers.values()):
+            raise Gone("that held part of it")
+        without_problems(answers)
         for _, shown in sorted(answers.items()):
             if shown.rows is not None:
                 found.append(pa.ipc.read_record_batch(pa.py_buffer(shown.rows), schema))
@@ -61,7 +64,8 @@ class Showing:
         """On the machine's thread, while no epoch runs."""
         try:
             if worker.instances and not worker.rest(order.version, order.committed):
-                raise RuntimeError("the order came late")
+                self._tell(Shown(order.number, None, late=True))
+                return
             if order.first:
                 self._slices = self._walk(self._graph.state(order.state), worker.memory, worker.instances)
             rows = next(self._slices, None)

@@ -365,11 +365,12 @@ class Show:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The rows as an Arrow message; None if that was all."""
+    """The rows as an Arrow message; None if that was all. It is `late` for one who is not at that version."""
 
     number: int
     rows: bytes | None
     problem: str | None = None
+    late: bool = False
 
 
 @dataclass(frozen=True, slots=True)

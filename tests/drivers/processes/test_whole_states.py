@@ -14,8 +14,9 @@ import pytest
 
 import anabranch as ab
 from anabranch.drivers import showing
+from anabranch.drivers.answers import Questions
 from anabranch.drivers.durable import copying
-from tests.drivers.processes.tools import pids
+from tests.drivers.processes.tools import pids, wait_until
 
 
 class Ledger(ab.Program):
@@ -99,3 +100,25 @@ def test_a_worker_is_lost_meanwhile(tmp_path: Path) -> None:
         assert len(found) == 10
         for table in found:
             assert np.array_equal(np.sort(table["key"].to_numpy()), keys)
+
+
+@pytest.mark.parametrize("look", ["copy", "to_arrow"])
+def test_a_worker_comes_back_between_two_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, look: str) -> None:
+    """It is not at the version that is held, and says nothing of it: all are asked again."""
+    with ab.run(Ledger(), workers=2, hosts="processes", tier="python", checkpoint=tmp_path) as app:
+        app.add.many({"key": list(range(100)), "value": [1.0] * 100})
+        links, right, asked = app._engine.driver._fleet.links, Questions.ask, list[Any]()
+
+        def ask(self: Questions, question: Any, messages: Any, *rest: Any) -> Any:
+            asked.append(messages)
+            found = right(self, question, messages, *rest)
+            if len(asked) == 1:
+                was = links[1]
+                os.kill(pids(app)[1], signal.SIGKILL)
+                wait_until(lambda: links.get(1) not in (None, was), "no other has come")
+            return found
+
+        monkeypatch.setattr(Questions, "ask", ask)
+        whole = getattr(app.state.totals, look)()
+        assert len(whole) == 100
+        assert len(asked) > 2
