@@ -43,7 +43,10 @@ def _before_damaged_base(
 ) -> Found | None:
     """Nothing of the newest generation can be said. What was before it is given only to who asks for no more."""
     past = history(location, undamaged=True)
-    found = None if past is None else _in(location, past, to_version, skip)
+    try:
+        found = None if past is None else _in(location, past, to_version, skip)
+    except Damaged:  # what is left leads nowhere: what was found first is what is wrong
+        found = None
     if found is not None and found.version == to_version:
         return replace(found, notes=(f"{damage.file} cannot be used: {damage.why}", *found.notes))
     good = None if found is None else (found.version, found.attempt)

@@ -360,6 +360,22 @@ def test_before_a_damaged_base_only_what_is_asked_for() -> None:
     assert the(find(disk)).version == 4
 
 
+def test_a_damaged_base_is_named_though_nothing_is_left_of_what_was_before() -> None:
+    rng = random.Random(8)
+    disk, tables = SimulatedDisk(rng), {0: {}}
+    for _ in range(3):
+        run = Run(disk, rng, tables)
+        for _ in range(4):
+            run.step()
+        run.snapshot(1)
+        run.step()
+    for name in [*list(disk.list("manifests"))[:-1], *(n for n in disk.list("log") if n.startswith("log/00000001"))]:
+        disk.remove(name)  # as a collection that was cut short
+    disk.change("generations/00000003.base", b"{}")
+    with pytest.raises(Damaged, match=r"generations/00000003\.base is damaged.*restore the file from a copy"):
+        find(disk)
+
+
 def test_views_of_many_files_keep_none_open(tmp_path: Path) -> None:
     location = open_location(tmp_path)
     for number in range(50):
