@@ -61,21 +61,20 @@ class Seen(ab.Program):
 
 
 def test_what_cannot_be_sent_ends_the_move_and_not_the_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
-    right, app = moving.Source.copy, ab.run(Seen(), workers=1)
+    right, seen = moving.Successor.catch_up, list[int]()
+    with ab.run(Seen(), workers=1) as app:
 
-    def copy(self: moving.Source) -> bool:
-        """An epoch runs before the next slice."""
-        more = right(self)
-        threading.Thread(target=app.see, args=("a",)).start()
-        return more
+        def catch_up(self: moving.Successor) -> bool:
+            """An epoch runs after the first slice."""
+            if not seen:
+                seen.append(app.see("a"))
+            return right(self)
 
-    with app:
         with monkeypatch.context() as patch:
-            patch.setattr(moving.Source, "copy", copy)
+            patch.setattr(moving.Successor, "catch_up", catch_up)
             with pytest.raises(TypeError, match="Counter"):
                 app.scale(workers=2)
-        wait_until(lambda: app.state.counts["a"] == 1, "the epoch has not run")
-        assert app.see("a") == 2
+        assert seen == [1] and app.see("a") == 2 and app.state.counts["a"] == 2
         assert len(app.metrics().workers) == 1
 
 
