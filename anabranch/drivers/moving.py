@@ -169,7 +169,6 @@ class Successor:
     def lay_out(self, states: Iterable[str]) -> None:
         """Let these be in flat memory, before anything is put."""
         wanted = set(states)
-        self._placing.flat = wanted
         if wanted:
             self.kernels.lay_out([s.name for s in self._graph.states if s.name in wanted])
 

@@ -95,9 +95,7 @@ def all_are_needed(graph: Graph, program: Program, before: int, routing: Routing
 
 
 class Placing:
-    """Puts rows into these instances of a memory. `was` is the instance of every bucket where the rows come from,
-    `flat` are the states that are in flat memory.
-    """
+    """Puts rows into these instances of a memory. `was` is the instance of every bucket where the rows come from."""
 
     def __init__(
         self,
@@ -112,7 +110,6 @@ class Placing:
         self._was, self._instances = was, instances
         self._now = memory.routing.instance_of_bucket
         self.moved = tuple(was) != self._now
-        self.flat: set[str] = set()
 
     def concerns(self, name: str, instance: int) -> bool:
         """May rows that an instance had be with one that is here?"""

@@ -95,6 +95,7 @@ class _Restoring:
         self._instances: Sequence[int] = range(self._routing.instances) if grown and mean in merges else hosted
         was = found.snapshot.instance_of_bucket
         self.placing = Placing(graph, program, memory, own, was, self._instances)
+        self._flat: set[str] = set()  # states that go into flat memory at once
 
     def make_parts(self) -> None:
         """What is saved starts with nothing in it, what is new as the program says."""
@@ -114,16 +115,16 @@ class _Restoring:
         long = logged >= LONG_LOG  # of which state is not known before it is read
         large = [s.name for s in self._saved if (long or rows.get(s.name, 0) >= LARGE) and is_builtin(s.cls)]
         if large and set(self._instances) == set(self._hosted):
-            self.placing.flat = {name for name in large if kernels.code.shapes[name].fits}
-            kernels.lay_out(sorted(self.placing.flat))
-            for name in self.placing.flat:
+            self._flat = {name for name in large if kernels.code.shapes[name].fits}
+            kernels.lay_out(sorted(self._flat))
+            for name in self._flat:
                 for i in self._instances:
                     if not self._pours(name, i):
                         self._reserve(name, i, rows.get(name, 0))
 
     def _pours(self, name: str, instance: int) -> bool:
         """Can rows be poured into the flat memory of an instance?"""
-        if name not in self.placing.flat or self._graph.state(name).distribution is Distribution.REPLICATED:
+        if name not in self._flat or self._graph.state(name).distribution is Distribution.REPLICATED:
             return False
         from anabranch.kernels.native.pouring import can_pour
 
@@ -134,7 +135,7 @@ class _Restoring:
 
         All that such a table had is in its chunks, one after the other.
         """
-        poured = {name for name in self.placing.flat if all(self._pours(name, i) for i in self._instances)}
+        poured = {name for name in self._flat if all(self._pours(name, i) for i in self._instances)}
         if self._only is not None:
             poured &= {self._only}
         for name in sorted(poured):
