@@ -100,7 +100,7 @@ PEERS = (
         {
             "keyed_sum": Sizes(share=0.1),
             "word_count": Sizes(share=0.2),
-            "key_value": Sizes(share=0.2),
+            "key_value": ALL,
         },
         {
             "recommender": NO_LOOP + "its tables are changed by joins and reductions only",
@@ -131,8 +131,8 @@ PEERS = (
         "with_flink.py",
         {
             "keyed_sum": Sizes(share=0.2),
-            "word_count": Sizes(share=1),
-            "key_value": Sizes(share=0.5),
+            "word_count": ALL,
+            "key_value": ALL,
         },
         {
             "recommender": "SQL has no loop over a row of state that changes other rows",

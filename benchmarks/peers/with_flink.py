@@ -4,9 +4,11 @@ Tuned: objects are reused, state is on the heap, there are no checkpoints. SQL r
 of a hundred thousand rows and aggregation in two phases. The function in Python has its state in `ValueState`, which
 PyFlink caches, and sends nothing; it runs in the thread of its task (`python.execution-mode`), as one in a process
 beside it asks the JVM for the state of every new key. Rows come from CSV files that Java reads, for both; nobody gets
-the results while it is timed. The JVM is warm: a job over what is there at first runs twice, and the time of the
-second is taken off that of one over all rows, so that starting costs nothing. A window is part of the key, as for
-anabranch. Options: `api`, "sql" or "datastream".
+the results while it is timed. The JVM is warm: after a job over all rows there is one over what is there at first and
+one more over all, and the time of the former is taken off that of the latter, so that starting costs nothing. A window
+is part of the key, as for anabranch. To look at what the query gives, it runs once more in batch mode, where Java
+writes each result once: PyFlink takes many minutes to hand over all changes of millions of results. Options: `api`,
+"sql" or "datastream".
 """
 
 from __future__ import annotations
@@ -22,18 +24,18 @@ from time import perf_counter
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv as csv
 from files import longer, two_folders
 from pyflink.common import Configuration, Row, Types
 from pyflink.datastream import StreamExecutionEnvironment
 from pyflink.datastream.functions import KeyedProcessFunction, RuntimeContext
 from pyflink.datastream.state import ValueStateDescriptor
-from pyflink.table import EnvironmentSettings, StreamTableEnvironment
+from pyflink.table import EnvironmentSettings, StreamTableEnvironment, TableEnvironment
 from talk import Done, Spec, answer
 
 SETTINGS = {
     "parallelism.default": "2",
     "pipeline.object-reuse": "true",
-    "execution.runtime-mode": "STREAMING",
     "state.backend.type": "hashmap",
     "python.execution-mode": "thread",
     "python.executable": sys.executable,
@@ -77,48 +79,59 @@ class Keep(KeyedProcessFunction):
             yield Row(pair[0], value)
 
 
-def environment() -> StreamTableEnvironment:
+Results = dict[Any, Any] | pa.Table
+
+
+def configured(mode: str) -> Configuration:
     # The Python inside of the JVM does not know this environment by itself.
     os.environ["PYTHONPATH"] = os.pathsep.join([sysconfig.get_path("purelib"), str(Path(__file__).parent)])
     configuration = Configuration()
-    for name, value in SETTINGS.items():
+    for name, value in {**SETTINGS, "execution.runtime-mode": mode}.items():
         configuration.set_string(name, value)
-    stream = StreamExecutionEnvironment.get_execution_environment(configuration)
+    return configuration
+
+
+def environment() -> StreamTableEnvironment:
+    stream = StreamExecutionEnvironment.get_execution_environment(configured("STREAMING"))
     return StreamTableEnvironment.create(stream, EnvironmentSettings.in_streaming_mode())
 
 
-def declare(tables: StreamTableEnvironment, task: Task, folder: str) -> None:
-    tables.execute_sql("DROP TEMPORARY TABLE IF EXISTS given")
-    tables.execute_sql(
-        f"CREATE TEMPORARY TABLE given ({task.columns}) WITH "
-        f"('connector' = 'filesystem', 'path' = 'file://{folder}', 'format' = 'csv')"
-    )
+def declare(tables: TableEnvironment, name: str, columns: str, connector: str) -> None:
+    tables.execute_sql(f"DROP TEMPORARY TABLE IF EXISTS {name}")
+    tables.execute_sql(f"CREATE TEMPORARY TABLE {name} ({columns}) WITH ({connector})")
 
 
-def by_sql(task: Task, folder: str, collect: bool) -> tuple[float, dict[Any, Any]]:
-    tables = environment()
-    declare(tables, task, folder)
-    found: dict[Any, Any] = {}
-    start = perf_counter()
+def csv_in(folder: str) -> str:
+    return f"'connector' = 'filesystem', 'path' = 'file://{folder}', 'format' = 'csv'"
+
+
+def by_sql(task: Task, folder: str, collect: bool) -> tuple[float, Results]:
     if collect:
-        with tables.sql_query(task.query).execute().collect() as rows:
-            for *key, value in rows:  # the last of a key is what stays
-                found[tuple(key)] = value
+        settings = EnvironmentSettings.new_instance().with_configuration(configured("BATCH"))
+        tables, out = TableEnvironment.create(settings.build()), f"{folder}-results"
     else:
-        columns = ", ".join(f"c{n} {name}" for n, name in enumerate(map(sql_type, task.results.values())))
-        tables.execute_sql("DROP TEMPORARY TABLE IF EXISTS nowhere")
-        tables.execute_sql(f"CREATE TEMPORARY TABLE nowhere ({columns}) WITH ('connector' = 'blackhole')")
-        tables.execute_sql(f"INSERT INTO nowhere {task.query}").wait()
-    return perf_counter() - start, found
+        tables, out = environment(), None
+    declare(tables, "given", task.columns, csv_in(folder))
+    columns = ", ".join(f"c{n} {sql_type(type)}" for n, type in enumerate(task.results.values()))
+    declare(tables, "found", columns, "'connector' = 'blackhole'" if out is None else csv_in(out))
+    start = perf_counter()
+    tables.execute_sql(f"INSERT INTO found {task.query}").wait()
+    return perf_counter() - start, {} if out is None else read_csv(out, task.results)
+
+
+def read_csv(folder: str, types: dict[str, pa.DataType]) -> pa.Table:
+    names, converted = csv.ReadOptions(column_names=list(types)), csv.ConvertOptions(column_types=types)
+    files = [path for path in Path(folder).rglob("*") if path.is_file() and path.stat().st_size]
+    return pa.concat_tables([csv.read_csv(path, names, convert_options=converted) for path in files])
 
 
 def sql_type(type: pa.DataType) -> str:
     return {pa.int64(): "BIGINT", pa.float64(): "DOUBLE", pa.string(): "STRING"}[type]
 
 
-def by_datastream(task: Task, folder: str, collect: bool) -> tuple[float, dict[Any, Any]]:
+def by_datastream(task: Task, folder: str, collect: bool) -> tuple[float, Results]:
     tables = environment()
-    declare(tables, task, folder)
+    declare(tables, "given", task.columns, csv_in(folder))
     start = perf_counter()
     rows = tables.to_data_stream(tables.from_path("given"))
     pairs = rows.flat_map(task.split, Types.TUPLE([task.key(), task.value()]))
@@ -135,11 +148,13 @@ def measured(spec: Spec, task: Task) -> Done:
     run = {"sql": by_sql, "datastream": by_datastream}[spec.options["api"]]
     parent = Path(tempfile.mkdtemp(dir=Path(spec.out).parent))
     before, everything = two_folders(spec, parent, header=False)
-    run(task, before, False)
-    seconds = longer(run(task, before, False)[0], run(task, everything, False)[0])
+    seconds = longer(lambda: run(task, before, False)[0], lambda: run(task, everything, False)[0])
 
     def result() -> pa.Table:
-        rows = [(*key, value) for key, value in run(task, everything, True)[1].items()]
+        found = run(task, everything, True)[1]
+        if isinstance(found, pa.Table):
+            return found
+        rows = [(*key, value) for key, value in found.items()]
         columns = zip(*rows, strict=True)
         arrays = [pa.array(column, type) for column, type in zip(columns, task.results.values(), strict=True)]
         return pa.table(arrays, list(task.results))

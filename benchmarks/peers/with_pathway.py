@@ -2,8 +2,8 @@
 
 Tuned: rows come from CSV files, which the engine reads itself in Rust; rows from Python and from a pandas frame were
 slower when tried. All of a run is one batch, which is the least work there can be for its results: each leaves once.
-No monitoring. Nobody gets the results while it is timed. A run over what is there at first is taken off the time of
-one over all rows, so that starting costs nothing. A window is part of the key, as for anabranch.
+No monitoring. Nobody gets the results while it is timed. The time of a run over what is there at first is taken off
+that of one over all rows, which both follow another, so that starting costs nothing. A window is part of the key, as for anabranch.
 """
 
 from __future__ import annotations
@@ -58,8 +58,7 @@ def measured(spec: Spec, schema: Any, reduce: Callable[[Any], Any], types: dict[
     logging.disable(logging.INFO)
     parent = Path(tempfile.mkdtemp(dir=Path(spec.out).parent))
     before, everything = two_folders(spec, parent, header=True)
-    run(before, schema, reduce)  # the first run of a process takes longer
-    seconds = longer(run(before, schema, reduce), run(everything, schema, reduce))
+    seconds = longer(lambda: run(before, schema, reduce), lambda: run(everything, schema, reduce))
 
     def result() -> pa.Table:
         out = parent / "result.csv"
