@@ -3,7 +3,8 @@
 Tuned: rows come from CSV files, which the engine reads itself in Rust; rows from Python and from a pandas frame were
 slower when tried. All of a run is one batch, which is the least work there can be for its results: each leaves once.
 No monitoring. Nobody gets the results while it is timed. The time of a run over what is there at first is taken off
-that of one over all rows, which both follow another, so that starting costs nothing. A window is part of the key, as for anabranch.
+that of one over all rows, which both follow another, so that starting costs nothing. A window is part of the key, as
+for anabranch.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol
 
 from anabranch.drivers.callers import Stopped
@@ -30,6 +30,9 @@ from anabranch.state.checkpoint.recovery import collect
 from anabranch.state.checkpoint.snapshots import Chunk, SnapshotWriter
 
 log = logging.getLogger(__name__)
+
+REST = 1.0
+"""How long one that nobody waits for rests after a slice, of the time that the slice took: it has half of the disk."""
 
 Hold = Callable[[], AbstractContextManager[Any]]
 Now = Callable[[], tuple[Version, int]]
@@ -88,7 +91,9 @@ class Snapshots:
         self._saver, self.source, self._labels = saver, source, labels
         self._program, self._fingerprint = program, fingerprint
         self._hold, self._now, self._marks, self._clock = hold, now, marks, clock
-        self.one = threading.Lock()  # of whoever makes one, or keeps others from it
+        self._one = threading.Lock()  # of whoever makes one, or keeps others from it
+        self._queue = threading.Lock()
+        self._waiting = 0  # how many want `_one`
         self._end = threading.Event()
         self._taken = 0  # the epoch of the last
         self._bytes = 0  # of the log when it was taken
@@ -109,29 +114,48 @@ class Snapshots:
             long = saver.log.bytes - self._bytes >= saver.saving.size
             if (late or long) and saver.changed > self._taken:
                 try:
-                    self.take()
+                    with self._one:
+                        self._save(rests=True)
                 except Stopped:
                     return
                 except Exception:
                     log.exception("no snapshot could be made; the log goes on, and it is tried again")
                     self._when = clock.now()
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """While no snapshot is made. One that is under way is hurried up."""
+        with self._queue:
+            self._waiting += 1
+        try:
+            self._one.acquire()
+        finally:
+            with self._queue:
+                self._waiting -= 1
+        try:
+            yield
+        finally:
+            self._one.release()
+
     def take(self) -> int:
-        """Save all state; gives the epoch after which it is saved. What is no longer needed goes."""
-        saver = self._saver
-        with self.one:
-            if saver.changed <= self._taken:
-                return self._taken  # nothing has changed since the last
-            self._take()
-            collect(saver.location, saver.saving.keep, generation=saver.generation.number)
+        """Save all state; gives the epoch after which it is saved."""
+        with self.alone():
+            self._save()
             return self._taken
+
+    def _save(self, rests: bool = False) -> None:
+        """If anything has changed since the last. What is no longer needed goes."""
+        saver = self._saver
+        if saver.changed > self._taken:
+            self._take(rests)
+            collect(saver.location, saver.saving.keep, generation=saver.generation.number)
 
     def first(self) -> str:
         """Save what a run starts from, before it starts; gives the name of the manifest."""
         return self._take()
 
-    def _take(self) -> str:
-        saver, source = self._saver, self.source
+    def _take(self, rests: bool = False) -> str:
+        saver, source, clock = self._saver, self.source, self._clock
         stopped = saver.saving.mode == "sync"
         with self._hold() if stopped else nullcontext():
             hold: Hold = nullcontext if stopped else self._hold
@@ -145,12 +169,15 @@ class Snapshots:
                 while more:
                     if self._end.is_set():
                         raise Stopped("the app was stopped while a snapshot was made")
+                    start = clock.now()
                     with hold():
                         more = source.copy()
                         ticket, logged, marks = saver.ticket, saver.logged, self._marks.all()
                         if not more:
                             saver.logging = saver.always
                     source.write()
+                    if rests and more and not stopped and not self._waiting:
+                        clock.wait(self._end, REST * (clock.now() - start))
                 chunks, pieces = source.finish()
                 if ticket:
                     saver.log.sync(ticket)

@@ -185,7 +185,7 @@ class Apart(Engine):
 
     def scale(self, plan: Plan) -> float | None:
         self.driver.refuse_from_within()
-        with self._scaling, nullcontext() if self.saved is None else self.saved.snapshots.one:
+        with self._scaling, nullcontext() if self.saved is None else self.saved.snapshots.alone():
             self.driver.desk.refuse_closed()
             graph, routing = self._graph, plan(self.routing)
             if routing is None:

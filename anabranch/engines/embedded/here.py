@@ -145,7 +145,7 @@ class Here(Engine):
 
     def scale(self, plan: Plan) -> float | None:
         self.driver.refuse_from_within()
-        with self._scaling, nullcontext() if self.saved is None else self.saved.snapshots.one:
+        with self._scaling, nullcontext() if self.saved is None else self.saved.snapshots.alone():
             self.driver.desk.refuse_closed()
             routing = plan(self.routing)
             if routing is None:
