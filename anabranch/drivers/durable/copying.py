@@ -13,7 +13,7 @@ from anabranch.state.changes import Change, OwnCodec, slices
 from anabranch.state.checkpoint.snapshots import SnapshotWriter
 
 SLICE = 2_000  # rows of plain state between two epochs
-FLAT_SLICE = 1 << 18  # entries of flat memory
+FLAT_SLICE = 1 << 16  # entries of flat memory: a millisecond or less, in which nobody is answered
 
 
 class Copying:
