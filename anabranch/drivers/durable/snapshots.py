@@ -5,7 +5,8 @@ says what every entry has become since the first slice, so that slices and log t
 the last one, and at every epoch after it.
 
 Laws: a snapshot counts once its manifest is there, and that is written after all its files and the log up to its last
-slice are on disk; between two slices epochs run.
+slice are on disk; between two slices epochs run. One that nobody asked for rests between slices, as what it takes from
+disk and processors is not there for epochs; when somebody waits for it, it goes on without rests.
 """
 
 from __future__ import annotations
@@ -176,8 +177,9 @@ class Snapshots:
                         if not more:
                             saver.logging = saver.always
                     source.write()
-                    if rests and more and not stopped and not self._waiting:
-                        clock.wait(self._end, REST * (clock.now() - start))
+                    rest = REST * (clock.now() - start)
+                    if rests and more and not stopped and rest > 0 and not self._waiting:
+                        clock.wait(self._end, rest)
                 chunks, pieces = source.finish()
                 if ticket:
                     saver.log.sync(ticket)
