@@ -27,12 +27,13 @@ from programs import Sums  # noqa: E402
 import anabranch as ab  # noqa: E402
 from anabranch.drivers.fleet import Fleet, Link, Patience  # noqa: E402
 from anabranch.drivers.flight import Client, Security  # noqa: E402
+from anabranch.drivers.host_messages import Goodbye, Hello, Ping, Ready, Setup  # noqa: E402
 from anabranch.drivers.letters import Letters  # noqa: E402
 from anabranch.drivers.resident import GREETING, versions  # noqa: E402
 from anabranch.drivers.shipping import fingerprint  # noqa: E402
 from anabranch.drivers.streams import Broken  # noqa: E402
 from anabranch.drivers.tls import MAX_MESSAGE  # noqa: E402
-from anabranch.drivers.wire import Goodbye, Hello, Ping, Ready, Setup, Wire  # noqa: E402
+from anabranch.drivers.wire import Wire  # noqa: E402
 from anabranch.kernels import PythonCode  # noqa: E402
 from anabranch.lang.spec import describe  # noqa: E402
 from anabranch.runtime.backlog import Backlog, Limits  # noqa: E402

@@ -5,7 +5,7 @@
 Parts (default: all):
 
 - `restart`: `ab.run` on a location of 0.5, 1 and 2 GB beside pyarrow that reads the same files; as many workers as
-  saved it, more, and fewer (about 6 minutes, and 8 GB of memory).
+  saved it, more, and fewer; with as many also with files that are on disk only (about 9 minutes, and 8 GB of memory).
 - `log`: the same entries in the log, and in both, beside a snapshot of them (1 minute, 2 GB).
 - `replay`: a snapshot and the log since, beside an app without checkpoint that is fed all input again, as there is more
   of it; the last sixth came after the snapshot (6 minutes, 2 GB).
@@ -13,8 +13,8 @@ Parts (default: all):
 - `lost`: one of two worker processes is killed with 0.5 GB of state (3 minutes, 4 GB).
 - `lost_on_spark`: the same with workers that are tasks of Spark (4 minutes, 5 GB; needs Java).
 
-A gigabyte of state is one of keys and values. Every part checks that the sums are those of numpy. What is restored was
-written shortly before, so that files are in the cache of the system.
+A gigabyte of state is one of keys and values. Every part checks that the sums are those of numpy. Where nothing else is
+said, what is restored was written shortly before, so that files are in the cache of the system.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ from locations import (
     fetch_memory,
     few_rounds,
     fill,
+    forget,
     lent,
     make_location,
     new_folder,
@@ -66,6 +67,7 @@ INTERVALS = (1, 2, 5, 10, 30)  # seconds between snapshots
 RATES = (2, 10)  # batches a second
 POOL = 100  # batches that come again and again
 WORKERS = (1, 2)
+COLD = ", from the disk"  # and not from the cache of the system
 
 
 # --- restart -----------------------------------------------------------------------------------------------------
@@ -87,8 +89,15 @@ def measure_restart(bench: Bench) -> None:
             bench.figure(f"{what}, workers {name}, speed / that of pyarrow", ratio, at_least=limit)
             bench.figure(f"{what}, workers {name}, of it ab.run without checkpoint", found[f"empty, {name}"], "s")
             lines[name].append(point(keys * ENTRY, found[name]))
+            if before == now:
+                ways = {"pyarrow reads": found[f"raw, {name}{COLD}"], "ab.run": found[f"{name}{COLD}"]}
+                bench.timed(Times(keys, ways), f"{what}, workers {name}{COLD}")
+                ratio = ratios(found, f"raw, {name}{COLD}", f"{name}{COLD}")
+                bench.figure(f"{what}, workers {name}{COLD}, speed / that of pyarrow", ratio, at_least=limit)
+                lines[f"{name}{COLD}"].append(point(keys * ENTRY, found[f"{name}{COLD}"]))
         bench.figure(f"{what}, as much memory as it takes, fetched by the machine before", found["memory"], "s")
-        lines["pyarrow reads"].append(point(keys * ENTRY, found["raw, 1 -> 1"]))
+        for cold in ("", COLD):
+            lines[f"pyarrow reads{cold}"].append(point(keys * ENTRY, found[f"raw, 1 -> 1{cold}"]))
     title = "Restart: workers before -> now"
     draw(bench, "recovery_restart.svg", title, "bytes of keys and values", "seconds", lines)
 
@@ -101,18 +110,23 @@ def _restart(bench: Bench, keys: int, look_at_all: bool) -> Found:
             make_location(bench, folder / str(workers), keys, workers, slope=1.0)
         for n in (-1, *few_rounds(bench)):  # the first is not like the others
             for before, now in rotated(WAYS, n):
-                with lent(folder / str(before)) as where:
-                    fetch_memory(IN_MEMORY * keys)
-                    raw, rows = read_raw(snapshot_files(where))
-                    if rows != keys:
-                        raise AssertionError(f"pyarrow found {rows} rows, not {keys}")
-                    fetched = fetch_memory(IN_MEMORY * keys)
-                    spent = restarted(bench, where, totals, now, look_at_all)
-                empty = started(bench, now)
+                name = f"{before} -> {now}"
+                took = {f"empty, {name}": started(bench, now)}
+                for cold in ("", COLD) if before == now else ("",):
+                    with lent(folder / str(before)) as where:
+                        fetch_memory(IN_MEMORY * keys)
+                        if cold:
+                            forget(where)
+                        took[f"raw, {name}{cold}"], rows = read_raw(snapshot_files(where))
+                        if rows != keys:
+                            raise AssertionError(f"pyarrow found {rows} rows, not {keys}")
+                        took["memory"] = fetch_memory(IN_MEMORY * keys)
+                        if cold:
+                            forget(where)
+                        took[f"{name}{cold}"] = restarted(bench, where, totals, now, look_at_all)
                 if n >= 0:
-                    found["memory"].append(fetched)
-                    for what, value in (("", spent), ("raw, ", raw), ("empty, ", empty)):
-                        found[f"{what}{before} -> {now}"].append(value)
+                    for what, seconds in took.items():
+                        found[what].append(seconds)
     return found
 
 

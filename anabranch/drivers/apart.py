@@ -28,10 +28,7 @@ from anabranch.drivers.flight import Security
 from anabranch.drivers.forks.at_coordinator import Splitting
 from anabranch.drivers.forks.launching import Forked
 from anabranch.drivers.host import Errand, Host
-from anabranch.drivers.interrupts import HoldBack
-from anabranch.drivers.scaling.at_coordinator import Scaling, setup_under
-from anabranch.drivers.streams import Broken, Refused, Remote
-from anabranch.drivers.wire import (
+from anabranch.drivers.host_messages import (
     Broke,
     Content,
     Copied,
@@ -53,8 +50,11 @@ from anabranch.drivers.wire import (
     Shown,
     SplitOff,
     WantContent,
-    Wire,
 )
+from anabranch.drivers.interrupts import HoldBack
+from anabranch.drivers.scaling.at_coordinator import Scaling, setup_under
+from anabranch.drivers.streams import Broken, Refused, Remote
+from anabranch.drivers.wire import Wire
 from anabranch.graph.nodes import State
 from anabranch.lang.errors import MemoryFull, ProgramError
 from anabranch.runtime.collecting import Copies

@@ -20,10 +20,11 @@ from typing import Any, Protocol
 
 from anabranch.drivers.callers import StateLost
 from anabranch.drivers.flight import Broken, Security, Server, Stream
+from anabranch.drivers.host_messages import Goodbye, Hello, Peers, Ping, Ready, Reported, Setup
 from anabranch.drivers.letters import Letters
 from anabranch.drivers.resident import GREETING, versions
 from anabranch.drivers.tls import Tls
-from anabranch.drivers.wire import Goodbye, Hello, Peers, Ping, Ready, Reported, Setup, Wire
+from anabranch.drivers.wire import Wire
 from anabranch.lang.errors import ProgramError
 from anabranch.lang.scalars import show
 

@@ -29,19 +29,7 @@ from anabranch.drivers.forks.at_worker import Forks
 from anabranch.drivers.forks.doors import Doors
 from anabranch.drivers.forks.gateway import Direct, Reach, Through, led
 from anabranch.drivers.host import Errand, Host
-from anabranch.drivers.kernels import Kernels
-from anabranch.drivers.letters import Letters
-from anabranch.drivers.moving import prepare
-from anabranch.drivers.pieces import length_of
-from anabranch.drivers.scaling.at_worker import Moves
-from anabranch.drivers.shipping import fingerprint, unpack_program
-from anabranch.drivers.showing import Showing
-from anabranch.drivers.staging import Kept, Staging
-from anabranch.drivers.streams import Broken, Opener, Refused, Remote, Stream
-from anabranch.drivers.timing import Cells, TimedCode
-from anabranch.drivers.values import Values
-from anabranch.drivers.wire import (
-    HOSTS,
+from anabranch.drivers.host_messages import (
     AllMoved,
     Broke,
     CatchUp,
@@ -77,8 +65,19 @@ from anabranch.drivers.wire import (
     SplitOff,
     Switch,
     WantContent,
-    Wire,
 )
+from anabranch.drivers.kernels import Kernels
+from anabranch.drivers.letters import Letters
+from anabranch.drivers.moving import prepare
+from anabranch.drivers.pieces import length_of
+from anabranch.drivers.scaling.at_worker import Moves
+from anabranch.drivers.shipping import fingerprint, unpack_program
+from anabranch.drivers.showing import Showing
+from anabranch.drivers.staging import Kept, Staging
+from anabranch.drivers.streams import Broken, Opener, Refused, Remote, Stream
+from anabranch.drivers.timing import Cells, TimedCode
+from anabranch.drivers.values import Values
+from anabranch.drivers.wire import HOSTS, Wire
 from anabranch.graph.nodes import Graph
 from anabranch.kernels import PythonCode
 from anabranch.lang import Program

@@ -17,7 +17,7 @@ from anabranch.drivers.answers import Gone, Holding, Questions, Relents, without
 from anabranch.drivers.desk import Desk
 from anabranch.drivers.durable.copying import rows_in
 from anabranch.drivers.durable.owns import Owns
-from anabranch.drivers.wire import Show, Shown
+from anabranch.drivers.host_messages import Show, Shown
 from anabranch.graph.nodes import Graph, State
 from anabranch.runtime.memory import Memory
 from anabranch.runtime.worker import Worker

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from anabranch.drivers.durable.worker import WorkerSaver
+from anabranch.drivers.host_messages import Copied, Copy, GiveUp, Goodbye, Keep, Kept, SavedAt
 from anabranch.drivers.kernels import Kernels
 from anabranch.drivers.scaling.at_worker import Moves
-from anabranch.drivers.wire import Copied, Copy, GiveUp, Goodbye, Keep, Kept, SavedAt
 from anabranch.lang.marks import copy_state
 from anabranch.runtime.memory import Memory
 from anabranch.runtime.messages import NOTHING_YET, Finished, Loaded, Version

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from anabranch.drivers.answers import Questions
 from anabranch.drivers.desk import Desk
 from anabranch.drivers.fleet import Patience
+from anabranch.drivers.host_messages import AllMoved, Done, MovedRows, Setup, Severed
 from anabranch.drivers.interrupts import HoldBack
 from anabranch.drivers.kernels import Kernels
 from anabranch.drivers.scaling.at_coordinator import Scaling, setup_under
-from anabranch.drivers.wire import AllMoved, Done, MovedRows, Setup, Severed
 from anabranch.engines.embedded.engine import Plan
 from anabranch.engines.embedded.here import Here
 from anabranch.runtime.memory import Memory

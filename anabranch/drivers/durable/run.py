@@ -21,9 +21,9 @@ from anabranch.drivers.durable.restoring import restore
 from anabranch.drivers.durable.saver import COORDINATOR, Saver
 from anabranch.drivers.durable.settings import At, Recovery, Saving
 from anabranch.drivers.durable.snapshots import Here, Hold, Snapshots, Source
+from anabranch.drivers.host_messages import SavedAt
 from anabranch.drivers.kernels import Kernels
 from anabranch.drivers.shipping import fingerprint
-from anabranch.drivers.wire import SavedAt
 from anabranch.graph.nodes import Graph
 from anabranch.lang import Program
 from anabranch.lang.distribution import Distribution

@@ -15,8 +15,8 @@ from anabranch.drivers.durable.copying import Copying
 from anabranch.drivers.durable.labels import Labels
 from anabranch.drivers.durable.owns import Owns
 from anabranch.drivers.durable.restoring import restore
+from anabranch.drivers.host_messages import Copied, Copy, Keep, Kept, SavedAt
 from anabranch.drivers.kernels import Kernels
-from anabranch.drivers.wire import Copied, Copy, Keep, Kept, SavedAt
 from anabranch.graph.nodes import Graph
 from anabranch.lang import Program
 from anabranch.lang.distribution import Distribution

@@ -10,7 +10,7 @@ from anabranch.drivers.desk import Desk
 from anabranch.drivers.durable.settings import At
 from anabranch.drivers.fleet import Fleet
 from anabranch.drivers.forks.launching import Forked
-from anabranch.drivers.wire import Lead, Part, Split
+from anabranch.drivers.host_messages import Lead, Part, Split
 from anabranch.runtime.routing import Routing
 
 T = TypeVar("T")

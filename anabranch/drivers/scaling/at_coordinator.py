@@ -19,8 +19,8 @@ from anabranch.drivers.callers import StateLost, Stopped
 from anabranch.drivers.desk import PULSE, Desk
 from anabranch.drivers.fleet import Fleet, Launcher
 from anabranch.drivers.guests import Guests
+from anabranch.drivers.host_messages import CatchUp, Done, Flush, GiveUp, Goodbye, Grow, Prepare, Slice, Switch
 from anabranch.drivers.interrupts import HoldBack
-from anabranch.drivers.wire import CatchUp, Done, Flush, GiveUp, Goodbye, Grow, Prepare, Slice, Switch
 from anabranch.lang.errors import MemoryFull
 from anabranch.runtime.messages import Version
 from anabranch.runtime.routing import Routing

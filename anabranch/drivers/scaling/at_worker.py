@@ -17,9 +17,9 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from anabranch.drivers.durable.owns import Owns
+from anabranch.drivers.host_messages import AllMoved, CatchUp, Done, Flush, Grow, MovedRows, Slice, Switch
 from anabranch.drivers.kernels import Kernels
 from anabranch.drivers.moving import Moved, Source, Successor
-from anabranch.drivers.wire import AllMoved, CatchUp, Done, Flush, Grow, MovedRows, Slice, Switch
 from anabranch.graph.nodes import Graph
 from anabranch.lang import Program
 from anabranch.lang.errors import MemoryFull

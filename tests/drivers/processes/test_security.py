@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from anabranch.drivers.flight import Client, Endpoint, Security, Stream
+from anabranch.drivers.host_messages import Goodbye, Hello, Ping, Setup
 from anabranch.drivers.letters import Letters
 from anabranch.drivers.resident import GREETING, Resident, versions
-from anabranch.drivers.wire import Goodbye, Hello, Ping, Setup
 from anabranch.engines.embedded import App
 from anabranch.runtime.messages import End, Version
 from tests.conformance.engines import nursery

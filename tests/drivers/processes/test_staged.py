@@ -12,8 +12,8 @@ import pytest
 
 from anabranch.drivers.callers import Stopped
 from anabranch.drivers.host import Errand
+from anabranch.drivers.host_messages import Report
 from anabranch.drivers.streams import Broken
-from anabranch.drivers.wire import Report
 from anabranch.engines.spark.app import frames_of
 from anabranch.engines.spark.feeding import Feeder
 from anabranch.runtime.messages import AtWorkers, Results, Withdraw

@@ -57,7 +57,7 @@ def test_after_each_slice_it_rests_as_long_as_that_took(app: Any) -> None:
 
 
 def test_one_that_is_asked_for_does_not_rest(app: Any) -> None:
-    snapshots, clock = ticking(app)
+    _, clock = ticking(app)
     assert app.checkpoint() == app.version
     assert clock.rests == []
 

@@ -17,9 +17,9 @@ import pytest
 
 import anabranch as ab
 from anabranch.drivers.durable.settings import Saving
+from anabranch.drivers.host_messages import Done
 from anabranch.drivers.processes import Processes
 from anabranch.drivers.scaling.at_coordinator import TRIES, Scaling
-from anabranch.drivers.wire import Done
 from anabranch.engines.embedded import App
 from anabranch.runtime.messages import Version
 from anabranch.runtime.routing import spread_evenly
