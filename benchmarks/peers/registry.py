@@ -113,9 +113,9 @@ PEERS = (
         "PyFlink DataStream",
         "with_flink.py",
         {
-            "keyed_sum": Sizes(batch=100_000, batches=2, fill=False, warm=1),
-            "word_count": Sizes(batch=10_000, batches=2, warm=1),
-            "key_value": Sizes(batch=100_000, batches=2, warm=1, fill=False),
+            "keyed_sum": Sizes(batch=25_000, batches=2, fill=False, warm=1),
+            "word_count": Sizes(batch=2_500, batches=2, warm=1),
+            "key_value": Sizes(batch=25_000, batches=2, warm=1, fill=False),
         },
         {
             "recommender": NO_LOOP + "a keyed function of Flink sees one key",
