@@ -147,13 +147,16 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """There is more of it or not; `piece` is that of the log with which the effects after its beginning begin."""
+    """There is more of it or not; `piece` is that of the log with which the effects after its beginning begin, `spent`
+    the seconds that what was copied before took to be written.
+    """
 
     number: int
     more: bool
     writer: str
     piece: int
     problem: str | None = None
+    spent: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import msgpack
@@ -69,12 +68,12 @@ from anabranch.drivers.host_messages import (
 from anabranch.drivers.kernels import Kernels
 from anabranch.drivers.letters import Letters
 from anabranch.drivers.moving import prepare
-from anabranch.drivers.pieces import length_of
+from anabranch.drivers.neighbours import Neighbours
 from anabranch.drivers.scaling.at_worker import Moves
 from anabranch.drivers.shipping import fingerprint, unpack_program
 from anabranch.drivers.showing import Showing
 from anabranch.drivers.staging import Kept, Staging
-from anabranch.drivers.streams import Broken, Opener, Refused, Remote, Stream
+from anabranch.drivers.streams import Broken, Refused, Stream
 from anabranch.drivers.timing import Cells, TimedCode
 from anabranch.drivers.values import Values
 from anabranch.drivers.wire import HOSTS, Wire
@@ -111,7 +110,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-FAREWELL = 1.0  # seconds
 GREETING = Values(HOSTS)  # before a program is known
 
 
@@ -120,23 +118,6 @@ def versions() -> tuple[tuple[str, str], ...]:
     python = ".".join(platform.python_version_tuple()[:2])
     packages = {"anabranch": VERSION, "pyarrow": pa.__version__.partition(".")[0]}
     return (("python", python), *sorted(packages.items()), ("msgpack", str(msgpack.version[0])))
-
-
-@dataclass(frozen=True, slots=True)
-class _Link:
-    """The way to a peer; `minded` ends when it has ended."""
-
-    client: Opener
-    letters: Letters
-    minded: threading.Thread
-
-    def end(self) -> None:
-        with suppress(Broken, Refused, Remote):
-            self.letters.end()
-
-    def close(self) -> None:
-        self.letters.close()
-        self.client.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +147,8 @@ class Resident:
         self._security = security
         self._reach = reach or Direct(security, host, ports)
         self._arrived = threading.Event()  # the machine is there to take mail
-        self._changed = threading.Condition()
-        self._heard = 0  # peers whose streams are open
         self._leaving = False
+        self._neighbours = Neighbours(number, self._reach, self._take, lambda peer: self._tell(Severed(peer)))
         streams = {
             "peer": self._hear_peer,
             "stage": lambda stream: self._staging.take(self._expected(stream)),
@@ -185,9 +165,6 @@ class Resident:
             self._server.stop()
             raise
         self._saver: WorkerSaver | None = None
-        self._peers: tuple[str, ...] = ()
-        self._links: dict[int, _Link] = {}
-        self._sent = self._sent_bytes = 0  # to peers
 
     def run(self, program: bytes | None = None, held: Held | None = None) -> None:
         """`program` as `pack_program` gives it, where it has not to come from the coordinator; or what is `held`."""
@@ -202,21 +179,9 @@ class Resident:
             self._leave()
 
     def _leave(self) -> None:
-        """End what goes out, and give peers a moment to do the same: a connection that ends is not one that breaks."""
-        self._leaving = True
+        self._leaving = self._neighbours.leaving = True
         self._arrived.set()
-        end = monotonic() + FAREWELL
-        with self._changed:
-            links = list(self._links.values())
-        for link in links:
-            # By others: the machine may be held back in the middle of a message, by a peer that does not read.
-            threading.Thread(target=link.end, daemon=True).start()
-        for link in links:
-            link.minded.join(max(0.0, end - monotonic()))
-        with self._changed:
-            self._changed.wait_for(lambda: not self._heard, max(0.0, end - monotonic()))
-        for link in links:
-            link.close()
+        self._neighbours.leave()
         if self._saver is not None:
             try:
                 self._saver.close()
@@ -314,7 +279,7 @@ class Resident:
                 case Goodbye():
                     break
                 case Peers(addresses):
-                    self._meet(addresses)
+                    self._neighbours.meet(addresses)
                 case FromDisk():
                     self._host.mail.put(Errand(partial(self._restore, message)))
                 case Copy():
@@ -350,34 +315,21 @@ class Resident:
         self._host.mail.put(Stop())
 
     def _hear_peer(self, stream: Stream) -> None:
-        """Another worker's rows. Called by the server, on a thread for each peer."""
         self._arrived.wait()
-        peer = int.from_bytes(stream.hello[:5], "big")
-        if len(stream.hello) != 4 or peer == self.number or peer not in range(len(self._peers)):
-            log.warning("worker %s sent someone away who is no peer", self.number)
-            return
-        with self._changed:
-            self._heard += 1
-        letters = Letters(stream)
-        try:
-            while (data := letters.receive()) is not None:
-                message = self._wire.decode(data)
-                match message:
-                    case Rows() | End() | Fetch() | Entries() | Apply():
-                        self._host.mail.put(message)
-                    case MovedRows():
-                        self._moves.take(peer, message)
-                    case AllMoved():
-                        self._moves.ended(peer, message)
-                    case _:
-                        raise Refused(f"a peer does not send a {type(message).__name__}")
-        except Broken:
-            if not self._leaving:
-                self._tell(Severed(peer))
-        finally:
-            with self._changed:
-                self._heard -= 1
-                self._changed.notify_all()
+        self._neighbours.hear(stream)
+
+    def _take(self, peer: int, data: bytes | memoryview) -> None:
+        """What another worker has sent."""
+        message = self._wire.decode(data)
+        match message:
+            case Rows() | End() | Fetch() | Entries() | Apply():
+                self._host.mail.put(message)
+            case MovedRows():
+                self._moves.take(peer, message)
+            case AllMoved():
+                self._moves.ended(peer, message)
+            case _:
+                raise Refused(f"a peer does not send a {type(message).__name__}")
 
     def _put(self, given: Content) -> None:
         """On the machine's thread. It may come twice, as it may be asked for twice: what was written since stays."""
@@ -437,7 +389,7 @@ class Resident:
         machine = self._machine(memory, kernels, memory.routing)
         machine.latest = version
         self._host.worker = machine
-        self._leave_behind(memory.routing.workers)
+        self._neighbours.leave_behind(memory.routing.workers)
         old.leave()
         if self._budget is not None:
             self._budget.limit = self._budget.whole // memory.routing.workers
@@ -446,13 +398,6 @@ class Resident:
 
     def begun(self, version: Version, before: int) -> str:
         return "" if self._saver is None else self._saver.begun(version, before)
-
-    def _leave_behind(self, workers: int) -> None:
-        """Those that are not among so many go: that their connections end is no loss."""
-        with self._changed:
-            gone = [self._links.pop(peer) for peer in list(self._links) if peer >= workers]
-        for link in gone:
-            link.close()
 
     def _keep(self, order: Keep) -> None:
         assert self._saver is not None
@@ -484,15 +429,6 @@ class Resident:
         with suppress(Broken):
             self._tell(Parted(fork))
 
-    def _meet(self, addresses: tuple[str, ...]) -> None:
-        """Where the workers are now; one may have come in the place of another."""
-        moved = [w for w, (was, now) in enumerate(zip(self._peers, addresses, strict=False)) if was != now]
-        self._peers = addresses
-        with self._changed:
-            links = [self._links.pop(w) for w in moved if w in self._links]
-        for link in links:
-            link.close()
-
     def _install(self, order: Install) -> None:
         """On the machine's thread, while no epoch runs."""
         try:
@@ -517,46 +453,7 @@ class Resident:
         elif peer < 0:
             self._tell(message)
         else:
-            data = self._wire.encode(message)
-            link = self._links.get(peer)
-            try:
-                if link is None:
-                    link = self._link(peer)
-                link.letters.send(data)
-                self._sent, self._sent_bytes = self._sent + 1, self._sent_bytes + length_of(data)
-            except (Broken, Refused, Remote):
-                self._severed(peer, None if link is None else link.letters)
-
-    def _link(self, peer: int) -> _Link:
-        if peer >= len(self._peers):
-            raise Broken(f"worker {peer} is not there now")
-        client = self._reach.client(self._peers[peer])
-        letters = Letters(client.open("peer", self.number.to_bytes(4, "big")))
-        link = _Link(client, letters, threading.Thread(target=self._mind, args=(peer, letters), daemon=True))
-        with self._changed:
-            self._links[peer] = link
-        link.minded.start()
-        return link
-
-    def _mind(self, peer: int, letters: Letters) -> None:
-        """Wait for the end of a connection: what is sent on one that has just broken is lost without an error."""
-        with suppress(Broken, Refused, Remote):
-            if letters.receive() is None and self._leaving:
-                return
-        self._severed(peer, letters)
-
-    def _severed(self, peer: int, letters: Letters | None) -> None:
-        """A connection has broken, or could not be made; that is told once."""
-        with self._changed:
-            link = self._links.get(peer)
-            if (None if link is None else link.letters) is not letters:
-                return
-            self._links.pop(peer, None)
-        if link is not None:
-            link.close()
-        if not self._leaving:
-            with suppress(Broken):
-                self._tell(Severed(peer))
+            self._neighbours.send(peer, self._wire.encode(message))
 
     def _load(self, load: Load) -> None:
         self._tell(WantContent(load.version))
@@ -586,7 +483,7 @@ class Resident:
         for i in self._host.worker.instances if number else ():
             for name, part in self._memory.of_instance[i].items():
                 sizes[name] = sizes.get(name, 0) + size_of(part)
-        sent = self._sent, self._sent_bytes
+        sent = self._neighbours.sent, self._neighbours.sent_bytes
         accounted = 0 if self._budget is None or not number else self._budget.accounted
         progress = self._host.worker.progress
         return Reported(number, self._host.busy, rows, tuple(sizes.items()), progress, *sent, accounted)

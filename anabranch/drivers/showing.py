@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from anabranch.drivers.answers import Gone, Holding, Questions, Relents, without_problems
 from anabranch.drivers.desk import Desk
-from anabranch.drivers.durable.copying import rows_in
+from anabranch.drivers.durable.copying import FLAT_SLICE, rows_in
 from anabranch.drivers.durable.owns import Owns
 from anabranch.drivers.host_messages import Show, Shown
 from anabranch.graph.nodes import Graph, State
@@ -30,7 +30,7 @@ SOME = 1 << 16  # rows of plain state in a slice
 
 def shown_here(graph: Graph, state: State, parts: list[Any]) -> list[pa.RecordBatch]:
     """What these parts of a state hold."""
-    return [rows for part in parts for rows in rows_in(state, part, Owns(graph), SOME)]
+    return [rows for part in parts for rows in rows_in(state, part, Owns(graph), SOME, FLAT_SLICE)]
 
 
 def ask_to_show(
@@ -77,4 +77,4 @@ class Showing:
 
     def _walk(self, state: State, memory: Memory, instances: Any) -> Iterator[Any]:
         for instance in instances:
-            yield from rows_in(state, memory.of_instance[instance][state.name], self._own, SOME)
+            yield from rows_in(state, memory.of_instance[instance][state.name], self._own, SOME, FLAT_SLICE)

@@ -136,7 +136,6 @@ class Run:
             self.saved.begin(self.orders)
         else:
             self.saved.begin(desk, self.hold)
-        self.saved.snapshots.one = self.ages.threads.Lock()
         if self.scaling is not None:
             self.scaling.begin()
         self._engine = self.scaling if case.apart or not self.scales else ScaledHere(self)

@@ -280,7 +280,7 @@ class ScaledApart:
         run = self._run
         world = run.world
         assert world is not None
-        with run.saved.snapshots.one:
+        with run.saved.snapshots.alone():
             now = world.routing
             routing = plan(now)
             if routing is None:

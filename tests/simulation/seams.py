@@ -135,7 +135,7 @@ class _Snapshot:
     """As that of `working`, but what is copied is written at once."""
 
     def __init__(self, number: int, made: copying.Copying, writer: SnapshotWriter, labels: Labels, piece: int) -> None:
-        self.number, self.piece = number, piece
+        self.number, self.piece, self.spent = number, piece, 0.0
         self._copying, self._writer, self._labels = made, writer, labels
         self._error: Exception | None = None
 
@@ -199,6 +199,7 @@ def simulated(slice_rows: int) -> Iterator[Threads]:
             (moving, "threading", threads),
             (moving, "Placing", Slow),
             (working, "_Snapshot", _Snapshot),
+            (snapshots, "threading", threads),
             (snapshots.Snapshots, "start", _start),
             (copying, "SLICE", slice_rows),
         ):

@@ -192,6 +192,7 @@ class _AtWorkers:
 
     def begin(self, epoch: int) -> None:
         self._epoch, self._pieces = epoch, dict[str, int]()
+        self._spent, self._spent_by = 0.0, dict[int, float]()  # seconds of writing
         self._more = set(range(self._driver.routing.workers))
         self._copy(beginning=True)
 
@@ -202,12 +203,15 @@ class _AtWorkers:
         for worker, told in self._driver.copy(self._epoch, self._more).items():
             # One that has come in the place of another since: all of its log is after the beginning.
             self._pieces.setdefault(told.writer, told.piece if beginning else 0)
+            self._spent_by[worker] = told.spent
             if not told.more:
                 self._more.discard(worker)
         return bool(self._more)
 
-    def write(self) -> None:
-        """They do so themselves."""
+    def write(self) -> float:
+        """They do so themselves; gives what it took the slowest of them."""
+        before, self._spent = self._spent, max(self._spent_by.values(), default=0.0)
+        return max(0.0, self._spent - before)
 
     def finish(self) -> tuple[list[Chunk], dict[str, int]]:
         told = self._driver.keep(self._epoch, True)

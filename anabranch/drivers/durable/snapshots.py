@@ -40,11 +40,14 @@ Now = Callable[[], tuple[Version, int]]
 
 
 class Source(Protocol):
-    """Whoever has the state. `begin` and `copy` are called while no epoch runs, the others at any time."""
+    """Whoever has the state. `begin` and `copy` are called while no epoch runs, the others at any time.
+
+    `write` gives the seconds that others have written meanwhile.
+    """
 
     def begin(self, epoch: int) -> None: ...
     def copy(self) -> bool: ...
-    def write(self) -> None: ...
+    def write(self) -> float: ...
     def finish(self) -> tuple[list[Chunk], dict[str, int]]: ...
     def abandon(self) -> None: ...
 
@@ -57,14 +60,15 @@ class Here:
 
     def begin(self, epoch: int) -> None:
         saver, instances = self._saver, range(self._memory.routing.instances)
-        self._copying = Copying(saver.graph, self._memory, self._own, instances)
+        self._copying = Copying(saver.graph, self._memory, self._own, instances, brief=True)
         self._writer = SnapshotWriter(saver.location, saver.generation.number, epoch)
 
     def copy(self) -> bool:
         return self._copying.copy()
 
-    def write(self) -> None:
+    def write(self) -> float:
         self._copying.write(self._writer, self._labels)
+        return 0.0
 
     def finish(self) -> tuple[list[Chunk], dict[str, int]]:
         return self._writer.finish(), {}
@@ -93,8 +97,7 @@ class Snapshots:
         self._program, self._fingerprint = program, fingerprint
         self._hold, self._now, self._marks, self._clock = hold, now, marks, clock
         self._one = threading.Lock()  # of whoever makes one, or keeps others from it
-        self._queue = threading.Lock()
-        self._waiting = 0  # how many want `_one`
+        self._hurry = threading.Event()  # somebody waits for it
         self._end = threading.Event()
         self._taken = 0  # the epoch of the last
         self._bytes = 0  # of the log when it was taken
@@ -125,18 +128,11 @@ class Snapshots:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """While no snapshot is made. One that is under way is hurried up."""
-        with self._queue:
-            self._waiting += 1
-        try:
-            self._one.acquire()
-        finally:
-            with self._queue:
-                self._waiting -= 1
-        try:
+        """While no snapshot is made. One that is under way goes on without rests."""
+        self._hurry.set()
+        with self._one:
+            self._hurry.clear()
             yield
-        finally:
-            self._one.release()
 
     def take(self) -> int:
         """Save all state; gives the epoch after which it is saved."""
@@ -170,16 +166,16 @@ class Snapshots:
                 while more:
                     if self._end.is_set():
                         raise Stopped("the app was stopped while a snapshot was made")
-                    start = clock.now()
                     with hold():
+                        start = clock.now()  # to wait for the end of an epoch is no work
                         more = source.copy()
                         ticket, logged, marks = saver.ticket, saver.logged, self._marks.all()
                         if not more:
                             saver.logging = saver.always
-                    source.write()
-                    rest = REST * (clock.now() - start)
-                    if rests and more and not stopped and rest > 0 and not self._waiting:
-                        clock.wait(self._end, rest)
+                    beside = source.write()
+                    rest = REST * (clock.now() - start) + (1 + REST) * beside
+                    if rests and more and not stopped and rest > 0:
+                        clock.wait(self._hurry, rest)
                 chunks, pieces = source.finish()
                 if ticket:
                     saver.log.sync(ticket)
@@ -217,6 +213,7 @@ class Snapshots:
     def stop(self, in_peace: bool) -> None:
         """Let the thread end; what it has not finished is given up. Where nothing else saves epochs, save the last."""
         self._end.set()
+        self._hurry.set()
         if self._thread is not None:
             self._thread.join()
         if in_peace and self._saver.saving.durability == "snapshot" and self._saver.changed > self._taken:

@@ -10,6 +10,7 @@ import secrets
 import threading
 from collections.abc import Callable, Sequence
 from queue import Queue
+from time import monotonic
 
 from anabranch.drivers.durable.copying import Copying
 from anabranch.drivers.durable.labels import Labels
@@ -90,12 +91,12 @@ class WorkerSaver:
             self._logging = True
             named = f"{self.writer}.{order.number}"  # what was given up under another may still be there
             writer = SnapshotWriter(self._location, self._generation, order.snapshot, named)
-            copying = Copying(self._graph, self._memory, self._own, self._hosted)
+            copying = Copying(self._graph, self._memory, self._own, self._hosted, brief=True)
             snapshot = self._snapshot = _Snapshot(order.snapshot, copying, writer, self._labels, self._log.cut())
         more = snapshot.copy()
         if not more:
             self._logging = self._always
-        return Copied(order.number, more, self.writer, snapshot.piece)
+        return Copied(order.number, more, self.writer, snapshot.piece, spent=snapshot.spent)
 
     def keep(self, order: Keep, tell: Callable[[Kept], None]) -> None:
         """Put the files, and the log, on disk, or give them up: on a thread of its own, and then tell."""
@@ -129,6 +130,7 @@ class _Snapshot:
 
     def __init__(self, number: int, copying: Copying, writer: SnapshotWriter, labels: Labels, piece: int) -> None:
         self.number, self.piece = number, piece
+        self.spent = 0.0  # seconds of writing
         self._copying, self._writer, self._labels = copying, writer, labels
         self._queue: Queue[bool] = Queue(AHEAD)
         self._error: Exception | None = None
@@ -145,7 +147,9 @@ class _Snapshot:
             more = self._queue.get()
             try:
                 if self._error is None:
+                    start = monotonic()
                     self._copying.write(self._writer, self._labels)
+                    self.spent += monotonic() - start
             except Exception as error:
                 self._error = error
             if not more:

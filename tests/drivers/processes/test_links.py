@@ -60,7 +60,7 @@ class Here:
         self.app.come.many({"k": list(range(ROWS))})
 
     def links(self) -> list[Any]:
-        return [link for resident in self.hosts.residents for link in list(resident._links.values())]
+        return [link for resident in self.hosts.residents for link in list(resident._neighbours._links.values())]
 
     def close_streams(self) -> None:
         """As the sender would: the other side gets an error."""

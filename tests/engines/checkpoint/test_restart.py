@@ -207,7 +207,7 @@ def test_large_tables_come_back_from_several_files(
     tmp_path: Path, workers: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(snapshots, "LARGE", 1 << 18)
-    monkeypatch.setattr(copying, "FLAT_SLICE", 1 << 13)
+    monkeypatch.setattr(copying, "BRIEF_SLICE", 1 << 13)
     keys = np.random.default_rng(7).permutation(120_000)
     with ab.run(Wide(), workers=workers[0], tier="compiled", checkpoint=tmp_path) as app:
         app.put.many({"k": keys, "x": keys * 0.5})
