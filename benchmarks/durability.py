@@ -1,6 +1,7 @@
 """State that is saved: what it costs, single calls, and calls while snapshots are made.
 
     python benchmarks/durability.py [PART ...] [--json] [--rounds N] [--scale F] [--disk FOLDER] [--plots FOLDER]
+                                    [--sizes GB ...]
 
 Parts (default: all): `cost` is keyed sums with `checkpoint=` beside the same without; `calls` is one `put`, alone and
 with eight callers at once; `snapshots` is calls while snapshots of 0.25 to 2 GB are made, in the background and with
@@ -34,6 +35,7 @@ from locations import (
     Totals,
     add_disk_options,
     add_parts,
+    add_sizes,
     at_once,
     bytes_written,
     closed_loop,
@@ -216,7 +218,7 @@ def measure_snapshots(bench: Bench) -> None:
     bench.sizes["seconds between snapshots"] = round(every)
     modes: dict[str, list[Point]] = defaultdict(list)
     percentiles: dict[str, list[Point]] = defaultdict(list)
-    for size in SIZES:
+    for size in bench.options.sizes:
         keys = entries_of(size, bench)
         what = f"snapshots, {keys * ENTRY / GB:.3g} GB"
         found = _snapshots(bench, keys, every)
@@ -340,6 +342,7 @@ def measure(bench: Bench) -> None:
 def add_options(parser: argparse.ArgumentParser) -> None:
     add_parts(parser, PARTS)
     add_disk_options(parser)
+    add_sizes(parser, "snapshots", SIZES)
 
 
 if __name__ == "__main__":

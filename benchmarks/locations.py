@@ -343,5 +343,10 @@ def add_disk_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plots", type=Path, default=folder, metavar="FOLDER", help="where plots go")
 
 
+def add_sizes(parser: argparse.ArgumentParser, part: str, sizes: Sequence[float]) -> None:
+    text = f"of the part `{part}` (default: {' '.join(map(str, sizes))})"
+    parser.add_argument("--sizes", type=float, nargs="+", default=sizes, metavar="GB", help=text)
+
+
 def add_parts(parser: argparse.ArgumentParser, parts: Iterable[str]) -> None:
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(parts)} (default: all)")

@@ -1,6 +1,7 @@
 """State that comes back: restarts, replay of the input instead, how much log there is, and a worker that is killed.
 
     python benchmarks/recovery.py [PART ...] [--json] [--rounds N] [--scale F] [--disk FOLDER] [--plots FOLDER]
+                                  [--sizes GB ...]
 
 Parts (default: all):
 
@@ -38,6 +39,7 @@ from locations import (
     Totals,
     add_disk_options,
     add_parts,
+    add_sizes,
     draw,
     entries_of,
     fetch_memory,
@@ -76,7 +78,7 @@ COLD = ", from the disk"  # and not from the cache of the system
 def measure_restart(bench: Bench) -> None:
     """`ab.run` until it returns, beside pyarrow that reads the same files; both here, with memory at hand."""
     lines: dict[str, list[Point]] = defaultdict(list)
-    for size in SIZES:
+    for size in bench.options.sizes:
         keys = entries_of(size, bench)
         what = f"restart, {keys * ENTRY / GB:.3g} GB"
         found = _restart(bench, keys, size <= LARGEST)
@@ -324,6 +326,7 @@ def measure(bench: Bench) -> None:
 def add_options(parser: argparse.ArgumentParser) -> None:
     add_parts(parser, PARTS)
     add_disk_options(parser)
+    add_sizes(parser, "restart", SIZES)
 
 
 if __name__ == "__main__":
