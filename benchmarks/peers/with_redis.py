@@ -48,7 +48,8 @@ return flat
 
 
 def connect(spec: Spec) -> redis.Redis:
-    return redis.Redis(host="127.0.0.1", port=spec.options["port"], decode_responses=True)
+    # Without a timeout: the answers to a pipeline of questions take longer than the five seconds of the default.
+    return redis.Redis(host="127.0.0.1", port=spec.options["port"], decode_responses=True, socket_timeout=None)
 
 
 def pieces(rows: list[Any]) -> Iterator[list[Any]]:
