@@ -7,7 +7,7 @@ beside it asks the JVM for the state of every new key. Rows come from CSV files 
 the results while it is timed. The JVM is warm: after a job over all rows there is one over what is there at first and
 one more over all, and the time of the former is taken off that of the latter, so that starting costs nothing. A window
 is part of the key, as for anabranch. To look at what comes out, the same runs once more in batch mode, where Java
-writes results to files: PyFlink hands over a thousand rows a second. Options: `api`,
+writes results to files: for PyFlink to hand them over took minutes. Options: `api`,
 "sql" or "datastream".
 """
 

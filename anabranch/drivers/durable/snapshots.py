@@ -172,7 +172,7 @@ class Snapshots:
                         ticket, logged, marks = saver.ticket, saver.logged, self._marks.all()
                         if not more:
                             saver.logging = saver.always
-                    beside = source.write()
+                    beside = source.write()  # goes on while this rests: so much of the rest is none
                     rest = REST * (clock.now() - start) + (1 + REST) * beside
                     if rests and more and not stopped and rest > 0:
                         clock.wait(self._hurry, rest)
