@@ -9,10 +9,10 @@ from anabranch.kernels.native import vectors
 from anabranch.kernels.native.arrays import ADDRESS, COLUMNS, ROWS
 from anabranch.kernels.native.layout import NotInKernels
 from anabranch.kernels.native.once import Where
-from anabranch.kernels.native.registers import Value, convert
+from anabranch.kernels.native.registers import Value, convert, items_of
 from anabranch.kernels.native.scope import Scope
 from anabranch.lang import DenseVector
-from anabranch.lang.types import DENSE_VECTOR, FLOAT, INT
+from anabranch.lang.types import DENSE_VECTOR, FLOAT, INT, Tuple
 
 _WHOLE = ("dot", "sum", "norm", "tolist", "copy")
 
@@ -45,6 +45,8 @@ def dense_access(scope: Scope, stmt: Access, cls: type, where: Where) -> Value |
 def _index(scope: Scope, expr: Expr) -> Sequence[Value]:
     exprs = expr.args if isinstance(expr, Apply) and expr.op == "tuple" else (expr,)
     found = scope.write.named_values(exprs)
+    if len(found) == 1 and isinstance(found[0].type, Tuple):  # of `m[i, j] += x`, which is worked out once
+        found = items_of(found[0])
     if any(v.type != INT for v in found):
         raise NotInKernels(f"an index of type {expr.type}")
     return found

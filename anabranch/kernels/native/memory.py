@@ -115,6 +115,7 @@ WAS_ABSENT: Final = 1
 WAS_PRESENT: Final = 2
 WAS_CELL: Final = 3  # of a line: its index, its bits
 WAS_WORD: Final = 4  # of memory: its address, its bits
+WORD_RECORD: Final = 24  # bytes, the tag included
 WAS_NEAR: Final = 5  # a cell of which index and entry are short: its bits; the tag is index << 40 | entry << 16 | ..
 NEAR_BITS: Final = 23
 NEAR_SHIFT: Final = 40

@@ -13,13 +13,15 @@ from anabranch.lang.types import Dense, List, Optional, Record, Scalar, Sparse, 
 FAR, NEAR, CLOSE = 32, 16, 6  # rows; see `ahead`
 
 
-def write_loop(prologue: str, body: str, ahead: str = "") -> str:
+def write_loop(prologue: str, body: str, ahead: str = "", begin: str = "") -> str:
     """`kernel(c)`: for each row i from where it stands to the end the lines of `body`.
 
-    `ahead` is how row number {} is named, where there are `far`, `near` and `close`.
+    `begin` stands before the first row, and may use what is looked up once. `ahead` is how row number {} is named,
+    where there are `far`, `near` and `close`.
     """
     lines = ["@compiled", "def kernel(c):", "    first, end, scratch = load(c), load(c + 8), load(c + 88)"]
     lines += [f"    {line}" for line in prologue.splitlines()] + [LINES]
+    lines += [f"    {line}" for line in begin.splitlines()]
     lines += [f"    i = first - {FAR if ahead else 0}", "    while i < end:"]
     if ahead:
         lines += [

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from textwrap import indent
 
 from anabranch.graph.code import Access, Body, For, Send, Target, While, free_names, walk
 from anabranch.graph.liveness import assigned, helper_prefixes
@@ -19,6 +20,7 @@ from anabranch.kernels.native.keys import Ahead, hash_ahead, hash_of, keys_ahead
 from anabranch.kernels.native.layout import NotInKernels, kinds
 from anabranch.kernels.native.loops import Look
 from anabranch.kernels.native.module import Module, settled
+from anabranch.kernels.native.often import forgetting
 from anabranch.kernels.native.once import ARGS, AT_HOME, INSTANCE
 from anabranch.kernels.native.registers import Value, convert, has_lists, nothing
 from anabranch.kernels.native.rowio import parameters, write_loop
@@ -282,21 +284,23 @@ def write_stage(module: Module, graph: Graph, entry: Entry, stages: Mapping[str,
         ahead = write_ahead(module, keys, given, read, True)
         keys = keys if ahead else []
         row = _write_row_function(module, graph, entry, start, stages, None, keys)
-        begin = "".join(f"    {line}\n" for line in BEGIN.splitlines())
-        body = f"if starts_at(c, i, i{ARGS}) == number:\n{begin}    row(c, i, i{ARGS})"
-        loop = write_loop(prologue, body, "{}" if ahead else "")
+        first, behind = forgetting(module, _body(graph, start, stages))
+        body = f"if starts_at(c, i, i{ARGS}) == number:\n" + indent(f"{BEGIN}row(c, i, i{ARGS})\n{behind}", "    ")
+        loop = write_loop(prologue, body, "{}" if ahead else "", first)
         return "\n\n".join([row, _write_start(module, entry, keys), ahead, loop])
     flows = flows_into(graph, entry, stages, stage)
     keys, ahead = _ahead_of(module, graph, flows[0], stages) if len(flows) == 1 else ([], "")
     parts = [_write_row_function(module, graph, entry, graph.task(f.target), stages, f, keys) for f in flows]
+    first, behind = forgetting(module, *[_body(graph, graph.task(f.target), stages) for f in flows])
     prologue += "rows, ways = load(c + 112), load(c + 128)\n"
     if len(flows) == 1:
-        body = f"{BEGIN}row{flows[0].number}(c, load(rows + 8 * i), i{ARGS})"
+        body = f"{BEGIN}row{flows[0].number}(c, load(rows + 8 * i), i{ARGS})\n"
     else:
         body = f"{BEGIN}way = load(ways + 8 * i)\n" + "".join(
             f"if way == {flow.number}:\n    row{flow.number}(c, load(rows + 8 * i), i{ARGS})\n" for flow in flows
         )
-    return "\n\n".join([*parts, ahead, write_loop(prologue, body, "load(rows + 8 * {})" if ahead else "")])
+    loop = write_loop(prologue, body + behind, "load(rows + 8 * {})" if ahead else "", first)
+    return "\n\n".join([*parts, ahead, loop])
 
 
 def _body(graph: Graph, task: Task, stages: Mapping[str, int]) -> Body:

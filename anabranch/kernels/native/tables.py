@@ -61,6 +61,7 @@ from anabranch.kernels.native.memory import (
     WAS_WORD,
     WHAT,
     WIDTH,
+    WORD_RECORD,
 )
 from anabranch.kernels.native.text import text_equal
 from anabranch.kernels.native.words import (
@@ -270,7 +271,19 @@ def log_word(context: int, instance: int, hdr: int, address: int) -> None:
     store(at, address)
     store(at + 8, load(address))
     store(at + 16, tag(hdr, 0, WAS_WORD))
-    store(instance + LOG_AT, at + 24)
+    store(instance + LOG_AT, at + WORD_RECORD)
+
+
+@inlined
+def log_all(instance: int, hdr: int, first: int, words: int) -> None:
+    """Remember all words from `first` on, as if they were about to change; there is room."""
+    at, what = load(instance + LOG_AT), tag(hdr, 0, WAS_WORD)
+    for i in range(words):
+        store(at, first + 8 * i)
+        store(at + 8, load(first + 8 * i))
+        store(at + 16, what)
+        at += WORD_RECORD
+    store(instance + LOG_AT, at)
 
 
 @inlined

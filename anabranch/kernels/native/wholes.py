@@ -21,6 +21,7 @@ from anabranch.kernels.native.keys import Ahead, hash_of, keys_ahead
 from anabranch.kernels.native.layout import NotInKernels
 from anabranch.kernels.native.loops import Look
 from anabranch.kernels.native.module import Module, settled
+from anabranch.kernels.native.often import forgetting
 from anabranch.kernels.native.once import ALONE, ARGS, INSTANCE
 from anabranch.kernels.native.registers import Value, convert, registers, width
 from anabranch.kernels.native.rowio import parameters, put_result, write_loop
@@ -35,7 +36,8 @@ SINGLE = """\
 store(c, i)
 store(c + 80, scratch)
 store(marks, load(n0 + 8))
-row(c, i, i{args})"""
+row(c, i, i{args})
+"""
 SEVERAL = """\
 store(c, i)
 store(c + 80, scratch)
@@ -191,12 +193,11 @@ def write_whole(module: Module, graph: Graph, entry: Entry, single: bool) -> str
         return out, scope
 
     row = str(settled(write))
-    several = "count, instances, marks = load(c + 56), load(c + 40), load(c + 48)"
-    loop = write_loop(
-        "marks = load(c + 48)" if single else several,
-        (SINGLE if single else SEVERAL).replace("{args}", ARGS),
-        "{}" if ahead else "",
-    )
+    prologue, body, begin = "count, instances, marks = load(c + 56), load(c + 40), load(c + 48)", SEVERAL, ""
+    if single:
+        begin, behind = forgetting(module, entry.body)
+        prologue, body = "marks = load(c + 48)", SINGLE + behind
+    loop = write_loop(prologue, body.replace("{args}", ARGS), "{}" if ahead else "", begin)
     return "\n\n".join([row, ahead, loop])
 
 
