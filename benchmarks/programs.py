@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import time
+from typing import Any
+
+import numpy as np
 
 import anabranch as ab
 
@@ -131,3 +134,39 @@ class WindowedWords(ab.Program):
         window = time // self.size
         for word in line.split():
             self.counts[window, word] += 1
+
+
+class Batches:
+    """Points in small batches, as arrays, with their labels."""
+
+    def __init__(self) -> None:
+        self.held: list[tuple[Any, Any]] = []
+
+    @ab.writes
+    def hold(self, x: list[list[float]], y: list[float]) -> None:
+        self.held.append((np.array(x), np.array(y)))
+
+    @ab.reads
+    def learned(self, weights: list[float], rate: float) -> list[float]:
+        """One step down the gradient for each batch."""
+        w = np.array(weights)
+        for x, y in self.held:
+            w += rate * x.T @ (y - 1 / (1 + np.exp(-(x @ w))))
+        return list(w.tolist())
+
+
+class HeldRegression(ab.Program):
+    """Logistic regression over points that stay at the workers: a pass moves weights only."""
+
+    batches: ab.Partial[Batches]
+
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+
+    def hold(self, x: list[list[float]], y: list[float]) -> None:
+        self.batches.hold(x, y)
+
+    def learn(self, weights: list[float]) -> list[float]:
+        """Every worker goes over its points; the mean of what they have learned."""
+        parts = ab.gather(ab.everywhere(self.batches).learned(weights, self.rate))
+        return [sum(part[i] for part in parts) / len(parts) for i in range(len(weights))]

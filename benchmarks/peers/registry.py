@@ -99,8 +99,8 @@ PEERS = (
         "Pathway",
         "with_pathway.py",
         {
-            "keyed_sum": Sizes(share=0.1),
-            "word_count": Sizes(share=0.2),
+            "keyed_sum": Sizes(share=0.2),
+            "word_count": ALL,
             "key_value": ALL,
         },
         {

@@ -1,7 +1,7 @@
 """anabranch on Spark: the same programs, two workers that are tasks of Spark, fed by a stream of the same files.
 
 The session is that of with_spark.py, with two slots more for the workers. The entry is compiled when the app starts.
-The time of a micro-batch is Spark's own, as for Spark's streams.
+The time of a micro-batch is Spark's own, as for Spark's streams. The regression is a program that holds its points.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from time import perf_counter
 import pyarrow as pa
 from streams import linked, rows_of, seconds_of, start_spark
 from talk import Done, Spec, answer
-from with_anabranch import KeyValueStore, LogisticRegression, Sums, WindowedWords, ab
+from with_anabranch import KeyValueStore, Sums, WindowedWords, ab
+
+from programs import HeldRegression  # isort: skip  (with_anabranch has put the folder on the path)
 
 WORKERS = 2
 
@@ -46,17 +48,23 @@ def key_value(spec: Spec) -> Done:
 
 
 def logistic(spec: Spec) -> Done:
-    """A pass over a cached DataFrame and an agreement of the workers is an iteration; one is not counted."""
-    parameters = spec.parameters
-    model = LogisticRegression(parameters["dimension"], parameters["rate"])
-    with start_spark(residents=WORKERS) as spark, ab.run(model, workers=WORKERS, on=spark, tier="compiled") as app:
-        points = spark.read.parquet(*spec.counted).cache()
-        points.count()
-        app.learn.many(points)
-        start = perf_counter()
+    """The points are held by the workers, as MLlib holds them cached, and learned from as the actors of Ray do; an
+    iteration is a call, which moves weights. One pass is not counted.
+    """
+    parameters, batch = spec.parameters, 100
+    (table,) = spec.batches_counted()
+    firsts = range(0, table.num_rows, batch)
+    x, y = (pa.array([table[name].slice(first, batch).to_pylist() for first in firsts]) for name in ("x", "y"))
+    nothing = [0.0] * parameters["dimension"]
+    with (
+        start_spark(residents=WORKERS) as spark,
+        ab.run(HeldRegression(parameters["rate"]), workers=WORKERS, on=spark) as app,
+    ):
+        app.hold.many(spark.createDataFrame(pa.table({"x": x, "y": y})))
+        app.learn(nothing)
+        weights, start = nothing, perf_counter()
         for _ in range(parameters["iterations"]):
-            app.learn.many(points)
-            weights = app.agree()
+            weights = app.learn(weights)
         seconds = perf_counter() - start
     return Done(seconds, lambda: pa.table({"value": weights}))
 

@@ -42,11 +42,11 @@ def run(program: ab.Program, workers: int, hosts: str, **options: Any) -> App:
     return App(program, workers, hosts=launcher, tier="python", **options)
 
 
-def until(holds: Callable[[], bool], what: str) -> None:
+def until(holds: Callable[[], bool], what: str, pause: float = 0.02) -> None:
     end = monotonic() + LONG
     while not holds():
         assert monotonic() < end, what
-        sleep(0.02)
+        sleep(pause)
 
 
 class Turns(SystemClock):
@@ -129,18 +129,17 @@ def test_what_cannot_be_done_is_not_tried_again_at_once(caplog: pytest.LogCaptur
 
 @pytest.mark.parametrize("hosts", HOSTS)
 def test_more_workers_while_there_is_work_and_fewer_after_it(hosts: str) -> None:
-    settings = ab.Autoscale(max=2, reports=2, every=0.05, threshold=0.5)
-    plain = Crunch()
+    settings = ab.Autoscale(max=2, reports=2, every=0.05, threshold=0.4)
+    plain, found = Crunch(), []
     with run(Crunch(), 1, hosts, autoscale=settings) as app:
         rows = {"key": [k % 50 for k in range(200)]}
 
         def more() -> bool:
-            """The plain runs come after the others: while they run, the worker has nothing to do."""
-            found = [app.crunch.many(rows) for _ in range(10)]
-            assert found == [plain.crunch.many(rows) for _ in range(10)]
+            found.append(app.crunch.many(rows))
             return len(app.metrics().workers) == 2
 
-        until(more, "there is one worker still")
+        until(more, "there is one worker still", pause=0.0)
+        assert found == [plain.crunch.many(rows) for _ in found]  # not before: the worker would have nothing to do
         assert app.crunch.many(rows) == plain.crunch.many(rows)
         until(lambda: len(app.metrics().workers) == 1, "there are two workers still")
         assert app.crunch.many(rows) == plain.crunch.many(rows)
