@@ -284,23 +284,39 @@ def _config_type(value: Any) -> Type:
         return UNKNOWN
 
 
-def _self_assignments(init: Definition) -> Iterator[tuple[str, ast.stmt]]:
+def _self_assignments(init: Definition) -> Iterator[tuple[str, ast.expr | ast.AnnAssign | None]]:
+    """Attributes of `self`, and what they are set to: None where that is an item of what only a run can take apart."""
     me = self_name(init)
     for node in ast.walk(init):
-        targets = (
-            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        )
-        for target in targets:
-            if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == me:
-                assert isinstance(node, ast.Assign | ast.AnnAssign)
-                yield target.attr, node
+        match node:
+            case ast.AnnAssign(annotated):
+                yield from ((name, node) for name, _ in _set_in(me, annotated, None))
+            case ast.Assign(targets, value):
+                for target in targets:
+                    yield from _set_in(me, target, value)
 
 
-def _value_type(cx: Context, node: ast.stmt) -> Type:
-    if isinstance(node, ast.AnnAssign):
-        return annotation_type(cx, node.annotation) or UNKNOWN
-    assert isinstance(node, ast.Assign)
-    value = expressions.lower(cx, node.value).type
+def _set_in(me: str | None, target: ast.expr, value: ast.expr | None) -> Iterator[tuple[str, ast.expr | None]]:
+    match target:
+        case ast.Attribute(ast.Name(name), attribute) if name == me:
+            yield attribute, value
+        case ast.Tuple(targets) | ast.List(targets):
+            values: list[ast.expr | None] = [None] * len(targets)
+            if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(targets):
+                starred = any(isinstance(each, ast.Starred) for each in (*targets, *value.elts))
+                values = values if starred else [*value.elts]
+            for each, of in zip(targets, values, strict=True):
+                yield from _set_in(me, each, of)
+        case ast.Starred(inner):
+            yield from _set_in(me, inner, None)
+
+
+def _value_type(cx: Context, given: ast.expr | ast.AnnAssign | None) -> Type:
+    if given is None:
+        return UNKNOWN
+    if isinstance(given, ast.AnnAssign):
+        return annotation_type(cx, given.annotation) or UNKNOWN
+    value = expressions.lower(cx, given).type
     return UNKNOWN if isinstance(value, Iter) else value
 
 
