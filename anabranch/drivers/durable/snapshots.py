@@ -32,8 +32,9 @@ from anabranch.state.checkpoint.snapshots import Chunk, SnapshotWriter
 
 log = logging.getLogger(__name__)
 
-REST = 1.0
-"""How long one that nobody waits for rests after a slice, of the time that the slice took: it has half of the disk."""
+REST = 3.0
+"""How long one that nobody waits for rests after a slice, in times that the slice took: it has a quarter of the disk. With
+half of it, epochs that had to wait had not caught up before the next slice."""
 
 Hold = Callable[[], AbstractContextManager[Any]]
 Now = Callable[[], tuple[Version, int]]

@@ -59,7 +59,7 @@ def ticking(app: Any, wait: Wait = at_once) -> tuple[Any, Ticking]:
     return snapshots, clock
 
 
-def test_after_each_slice_it_rests_as_long_as_that_took(app: Any) -> None:
+def test_after_each_slice_it_rests_for_a_multiple_of_what_that_took(app: Any) -> None:
     snapshots, clock = ticking(app)
     snapshots._save(rests=True)
     if isinstance(snapshots.source, module.Here):
