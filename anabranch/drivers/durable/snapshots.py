@@ -33,8 +33,8 @@ from anabranch.state.checkpoint.snapshots import Chunk, SnapshotWriter
 log = logging.getLogger(__name__)
 
 REST = 3.0
-"""How long one that nobody waits for rests after a slice, in times that the slice took: it has a quarter of the disk. With
-half of it, epochs that had to wait had not caught up before the next slice."""
+"""How long one that nobody waits for rests after a slice, in times that the slice took: it has a quarter of the disk.
+With half of it, epochs that had to wait had not caught up before the next slice."""
 
 Hold = Callable[[], AbstractContextManager[Any]]
 Now = Callable[[], tuple[Version, int]]
