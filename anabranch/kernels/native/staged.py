@@ -16,11 +16,11 @@ from anabranch.graph.liveness import assigned, helper_prefixes
 from anabranch.graph.nodes import Dispatch, Entry, Flow, Graph, Task, Variable
 from anabranch.kernels.native.accesses import Accesses, written_in
 from anabranch.kernels.native.ahead import write_ahead
+from anabranch.kernels.native.dense_log import forgetting
 from anabranch.kernels.native.keys import Ahead, hash_ahead, hash_of, keys_ahead
 from anabranch.kernels.native.layout import NotInKernels, kinds
 from anabranch.kernels.native.loops import Look
 from anabranch.kernels.native.module import Module, settled
-from anabranch.kernels.native.often import forgetting
 from anabranch.kernels.native.once import ARGS, AT_HOME, INSTANCE
 from anabranch.kernels.native.registers import Value, convert, has_lists, nothing
 from anabranch.kernels.native.rowio import parameters, write_loop

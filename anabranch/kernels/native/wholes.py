@@ -17,11 +17,11 @@ from anabranch.graph.nodes import Dispatch, Entry, Graph
 from anabranch.kernels.native import containers
 from anabranch.kernels.native.accesses import Accesses, written_in
 from anabranch.kernels.native.ahead import write_ahead
+from anabranch.kernels.native.dense_log import forgetting
 from anabranch.kernels.native.keys import Ahead, hash_of, keys_ahead
 from anabranch.kernels.native.layout import NotInKernels
 from anabranch.kernels.native.loops import Look
 from anabranch.kernels.native.module import Module, settled
-from anabranch.kernels.native.often import forgetting
 from anabranch.kernels.native.once import ALONE, ARGS, INSTANCE
 from anabranch.kernels.native.registers import Value, convert, registers, width
 from anabranch.kernels.native.rowio import parameters, put_result, write_loop
