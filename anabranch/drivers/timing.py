@@ -17,7 +17,7 @@ class TimedCode:
     def __init__(self, code: Code, cells: Cells) -> None:
         self._code, self._cells = code, cells
         self._functions: dict[str, Callable[..., Any]] = {}
-        self.start_key, self.place = code.start_key, code.place
+        self.start_key, self.place, self.limited = code.start_key, code.place, code.limited
 
     def task(self, name: str) -> Callable[..., tuple[int, Any, Any]]:
         return self._functions.get(name) or self._timed(name, self._code.task(name))

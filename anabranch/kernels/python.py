@@ -14,8 +14,10 @@ from typing import Any, TypeVar
 
 from anabranch.graph.code import Function
 from anabranch.graph.nodes import Graph
+from anabranch.kernels.allowance import Allowance
 from anabranch.kernels.expressions import Scope, expression
 from anabranch.kernels.functions import checks, definition, write_function, write_guard
+from anabranch.kernels.limits import Limits, foreign
 from anabranch.kernels.lines import Lines
 from anabranch.kernels.names import Pool, identifier
 from anabranch.kernels.tasks import write_task
@@ -28,10 +30,14 @@ OURS = "<anabranch>"  # no file of a user: what fails here belongs to the caller
 
 
 class PythonCode:
-    """The functions of a program's graph, as Python. Each is compiled when it is first asked for."""
+    """The functions of a program's graph, as Python. Each is compiled when it is first asked for.
 
-    def __init__(self, graph: Graph, program: Program) -> None:
-        self.graph, self.program = graph, program
+    With an `allowance` they end when it is spent; see `limits`.
+    """
+
+    def __init__(self, graph: Graph, program: Program, allowance: Allowance | None = None) -> None:
+        self.graph, self.program, self.allowance = graph, program, allowance
+        self._foreign = allowance is not None and foreign(graph)
         self._pool, self._lines, self._lock = Pool(), Lines(), RLock()
         self._tasks: dict[str, Callable[..., tuple[int, Any, Any]]] = {}
         self._wholes: dict[str, Callable[..., Any]] = {}
@@ -54,7 +60,7 @@ class PythonCode:
         def write() -> Callable[..., tuple[int, Any, Any]]:
             task = self.graph.task(name)
             scope = self._scope(self.graph.entry(task.entry).span.file)
-            return self._compiled(scope, write_task(scope, self.graph, task))
+            return self._outermost(self._compiled(scope, write_task(scope, self.graph, task)))
 
         return self._once(self._tasks, name, write)
 
@@ -68,7 +74,7 @@ class PythonCode:
         def write() -> Callable[..., Any]:
             entry = self.graph.entry(name)
             scope = self._scope(entry.span.file)
-            return self._compiled(scope, write_whole(scope, self.graph, entry))
+            return self._outermost(self._compiled(scope, write_whole(scope, self.graph, entry)))
 
         return self._once(self._wholes, name, write)
 
@@ -85,6 +91,10 @@ class PythonCode:
             return self._compiled(scope, definition(scope, node.span, entry, names, body))
 
         return self._once(self._keys, entry, write)
+
+    def limited(self, allowance: Allowance) -> PythonCode:
+        """The same functions, which end when the allowance is spent."""
+        return PythonCode(self.graph, self.program, allowance)
 
     def place(self, entry: str, error: BaseException) -> tuple[str, int]:
         """File and line of the user's code for the note on an error, as a plain run of the entry gives them."""
@@ -126,7 +136,12 @@ class PythonCode:
     def _scope(self, file: str) -> Scope:
         return Scope(file, self._pool, self._lines, self.program, self._function)
 
+    def _outermost(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return self.allowance.traced(function) if self.allowance is not None and self._foreign else function
+
     def _compiled(self, scope: Scope, written: ast.FunctionDef) -> Callable[..., Any]:
+        if self.allowance is not None:
+            written = Limits(self.allowance, scope.fixed, self._pool.globals).visit(written)
         # optimize=0: an assertion that is in the graph is made, also under python -O.
         tree = ast.Module(body=[written], type_ignores=[])
         module = compile(tree, scope.file, "exec", dont_inherit=True, optimize=0)

@@ -1,19 +1,20 @@
 """Requests one after the other where state is spread over address spaces: collect what they touch, then write back.
 
-The collector runs its requests on copies that hold what it has fetched. A row that touches something else stops there;
-the rows behind it run all the same, to find what they will ask for, and what all of them lack is asked for at once.
-Then everything is taken back and runs again from the start, until nothing is missing.
+The collector runs its requests on copies that hold what it has fetched. A row that touches something else stops there.
+The rows behind it run on a guess, to find what they will ask for: on a state that lacks what that row would write. What
+all of them lack is asked for at once, what the guess wrote is taken back, and the row that stopped runs again.
 
-Laws: only a run that lacked nothing has results and effects; there are as many rounds as the longest chain of keys of
-which each is found by reading the one before.
+Laws: only a row that lacked nothing, behind rows that lacked nothing, has a result and effects; a guess ends, whatever
+the state on which it runs, and so does a round of them. So what ends as a plain run ends here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from anabranch.graph.nodes import Graph
+from anabranch.kernels.allowance import Allowance, Spent
 from anabranch.lang import Program
 from anabranch.runtime.fused import raised
 from anabranch.runtime.messages import (
@@ -33,6 +34,7 @@ from anabranch.runtime.messages import (
     WorkerCommand,
 )
 from anabranch.runtime.routing import Routing
+from anabranch.runtime.rows import Runner
 from anabranch.state.collected import Collected, NotHere, Want
 
 if TYPE_CHECKING:
@@ -62,6 +64,56 @@ def questions(
     return commands, set(by_worker)
 
 
+class Guess:
+    """Rows behind one that could not run: which pieces of state would they touch?
+
+    The loops of a row have so many turns, and all rows of a round have. A row that spends its turns and finds nothing
+    halves what is left of the round, a round that finds nothing halves the next.
+    """
+
+    ROW, TURNS = 5, 1_000  # turns that a row costs, and that it has
+    MOST, LEAST = 50_000, 500  # that a round has
+
+    def __init__(self, runner: Runner, copies: Copies) -> None:
+        self._allowance = Allowance()
+        self._runner, self._copies = runner.elsewhere(copies, self._allowance), copies
+        self._round = self._left = self.MOST
+
+    def begin(self) -> None:
+        """A round starts."""
+        self._left = self._round
+
+    @property
+    def spent(self) -> bool:
+        return self._left <= 0
+
+    def end(self, found: bool) -> None:
+        """The round is over, and has found pieces or not."""
+        if self._left < self._round:
+            self._round = self.MOST if found else max(self.LEAST, self._round // 2)
+
+    def run(self, entry: str, sequence: int, row: tuple[Any, ...]) -> dict[Want, None]:
+        """What the row lacks. What it writes stays, unless it has lacked something or raised."""
+        before = self._copies.mark()
+        turns = min(self.TURNS, self._left)
+        self._allowance.grant(turns)
+        ended = False
+        try:
+            self._runner.alone(entry, sequence, row)
+            ended = not self._copies.wanted
+        except Spent:
+            if not self._copies.wanted:
+                self._left //= 2
+        except (Exception, NotHere):  # of a state that never was
+            pass
+        finally:
+            self._left -= self.ROW + turns - max(0, self._allowance.left)
+            wanted = dict(self._copies.wanted)
+            if not ended:
+                self._copies.rollback(before)
+        return wanted
+
+
 class Collecting:
     """An epoch of collected requests, at the worker that collects for it, or beside the coordinator."""
 
@@ -71,17 +123,15 @@ class Collecting:
         self.copies = worker.copies
         self.copies.clear()
         self.runner = worker.runner.elsewhere(self.copies)
-        self.beginning = self.copies.mark()
         self.interrupted: dict[int, Raised] = {}  # requests that their caller has cut short
         self.round = 0
         self.asked: set[int] = set()  # workers that have not answered yet
-        self._start_over()
-
-    def _start_over(self) -> None:
+        self.wants: dict[Want, None] = {}
+        self.lacked = 0  # of them, by the row that has to run next
+        self.ahead: Iterator[tuple[int, int]] | None = None  # requests and rows that run on a guess
         self.outcomes: list[Outcome] = []
         self.results: list[object] = []  # of the request at hand
-        self.marks = self.copies.mark()
-        self.wants: dict[Want, None] = {}
+        self.beginning = self.marks = self.copies.mark()  # of the row at hand, of the request at hand
 
     @property
     def busy(self) -> bool:
@@ -89,10 +139,14 @@ class Collecting:
 
     def step(self) -> list[WorkerCommand]:
         for _ in range(self.worker.pace.slice):
-            if len(self.outcomes) == len(self.placed):
-                return self._fetch() if self.wants else self._finish()
-            failed = self._run_row()
-            if failed and self.worker.number != DRIVER:
+            if self.ahead is not None:
+                row = None if self.worker.guess.spent else next(self.ahead, None)
+                if row is None:
+                    return self._fetch()
+                self._guess(*row)
+            elif len(self.outcomes) == len(self.placed):
+                return self._finish()
+            elif self._run_row() and self.worker.number != DRIVER:
                 # An exception does not travel: the request alone, beside the coordinator, says which one it is.
                 self.worker.job = None
                 return [ToCoordinator(Failed(self.worker.number, self.version, self.placed[0].sequence))]
@@ -100,46 +154,63 @@ class Collecting:
 
     def _run_row(self) -> bool:
         """Go on by a row, or to the next request; gives whether a request has failed."""
-        at = len(self.outcomes)
+        at, done = len(self.outcomes), len(self.results)
         request, sequence = self.placed[at]
-        done = len(self.results)
         if at in self.interrupted:
+            self.copies.rollback(self.marks)
             self._next(self.interrupted[at])
         elif done == len(request.rows):
             self._next(Results(tuple(self.results)))
         else:
-            before = self.copies.mark()
+            self.beginning = self.copies.mark()
             try:
-                self.results.append(self.runner.alone(request.entry, sequence + done, request.rows[done]))
+                result = self.runner.alone(request.entry, sequence + done, request.rows[done])
                 if self.copies.wanted:  # the user's code has swallowed what said so
-                    self._lacks(before)
-                    self.results[-1] = None
+                    self._lacks(at, done)
+                else:
+                    self.results.append(result)
             except NotHere:
-                self._lacks(before)
-                self.results.append(None)
+                self._lacks(at, done)
             except BaseException as error:
-                if (self.wants or self.copies.wanted) and isinstance(error, Exception):  # of a state that never was
-                    self._lacks(before)
-                    self.results.append(None)
+                if self.copies.wanted and isinstance(error, Exception):  # of a state that never was
+                    self._lacks(at, done)
                     return False
-                outcome = raised(self.runner, request.entry, done, error)
-                if not isinstance(error, Exception):
-                    self.interrupted[at] = outcome
                 self.copies.rollback(self.marks)
-                self._next(outcome)
+                self._next(raised(self.runner, request.entry, done, error))
                 return True
         return False
-
-    def _lacks(self, before: Any) -> None:
-        """A row has touched what is not here: it has not run."""
-        self.wants |= self.copies.wanted
-        self.copies.rollback(before)
 
     def _next(self, outcome: Outcome) -> None:
         self.outcomes.append(outcome)
         self.results, self.marks = [], self.copies.mark()
 
+    # -- what is not here -----------------------------------------------------------------------------------------
+
+    def _lacks(self, at: int, done: int) -> None:
+        """A row has touched what is not here: it has not run. Those behind it run on a guess."""
+        self.wants = dict(self.copies.wanted)
+        self.copies.rollback(self.beginning)
+        self.lacked = len(self.wants)
+        self.ahead = self._behind(at, done)
+        self.worker.guess.begin()
+
+    def _behind(self, at: int, done: int) -> Iterator[tuple[int, int]]:
+        """The requests and rows behind a row."""
+        for number in range(at, len(self.placed)):
+            for row in range(done + 1 if number == at else 0, len(self.placed[number].request.rows)):
+                if number in self.interrupted:
+                    break
+                yield number, row
+
+    def _guess(self, at: int, done: int) -> None:
+        request, sequence = self.placed[at]
+        try:
+            self.wants |= self.worker.guess.run(request.entry, sequence + done, request.rows[done])
+        except BaseException as error:
+            self.interrupted[at] = raised(self.runner, request.entry, done, error)
+
     def _fetch(self) -> list[WorkerCommand]:
+        self.worker.guess.end(len(self.wants) > self.lacked)
         commands, self.asked = questions(self.worker, self.version, self.committed, self.wants)
         self.round = self.worker.questions
         self.copies.rollback(self.beginning)
@@ -152,7 +223,7 @@ class Collecting:
         for want, found in entries.found:
             self.copies.fill(want, found)
         if not self.asked:
-            self._start_over()
+            self.ahead = None
 
     def _finish(self) -> list[WorkerCommand]:
         worker, routing = self.worker, self.runner.routing

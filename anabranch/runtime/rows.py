@@ -12,6 +12,7 @@ from operator import itemgetter
 from typing import Any, Protocol
 
 from anabranch.graph.nodes import Dispatch, Entry, Flow, Graph, Task, Where
+from anabranch.kernels.allowance import Allowance
 from anabranch.kernels.values import DONE, UNSET, copier
 from anabranch.lang.entry import checked_result
 from anabranch.lang.spec import EntrySpec
@@ -29,6 +30,7 @@ class Code(Protocol):
     def whole(self, name: str) -> Callable[..., Any]: ...
     def start_key(self, entry: str) -> Callable[..., Any]: ...
     def place(self, entry: str, error: BaseException) -> tuple[str, int]: ...
+    def limited(self, allowance: Allowance) -> Code: ...
 
 
 class Held(Protocol):
@@ -148,9 +150,10 @@ class Runner:
         self.readers = readers(graph)
         self._plans: dict[str, Plan] = {}
 
-    def elsewhere(self, memory: Held) -> Runner:
-        """The same on other memory, without kernels."""
-        return Runner(self.graph, self.code, memory, self.specs)
+    def elsewhere(self, memory: Held, allowance: Allowance | None = None) -> Runner:
+        """The same on other memory, without kernels. With an allowance rows end when it is spent."""
+        code = self.code if allowance is None else self.code.limited(allowance)
+        return Runner(self.graph, code, memory, self.specs)
 
     # -- one row in a stage -------------------------------------------------------------------------------------
 

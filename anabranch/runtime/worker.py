@@ -8,10 +8,11 @@ of the epoch it says exactly one of `Finished` and `Failed`; what it wrote can b
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from anabranch.lang.errors import MemoryFull
-from anabranch.runtime.collecting import Collecting, Copies
+from anabranch.runtime.collecting import Collecting, Copies, Guess
 from anabranch.runtime.columnar import Columnar
 from anabranch.runtime.fused import Fused, raised
 from anabranch.runtime.memory import Memory
@@ -87,6 +88,12 @@ class Worker:
         self.questions = 0  # that it has asked others
         self.reads = 0  # the newest order to read that it was given
         self.applied = NOTHING_YET  # the newest version whose effects it has been given
+
+    @cached_property
+    def guess(self) -> Guess:
+        """For rows that run where what rows before them wrote is not here; see `collecting`."""
+        assert self.copies is not None
+        return Guess(self.runner, self.copies)
 
     def handle(self, event: WorkerEvent) -> list[WorkerCommand]:
         match event:

@@ -11,6 +11,7 @@ from anabranch.engines.sequential.store import Store
 from anabranch.graph.nodes import Dispatch, Entry, Flow, Task, Where
 from anabranch.graph.verify import BrokenGraph
 from anabranch.kernels import DONE, UNSET, PythonCode
+from anabranch.kernels.allowance import Allowance
 from anabranch.kernels.values import copier
 from anabranch.lang.entry import checked_result, request_note
 from anabranch.lang.keys import BUCKETS, bucket
@@ -29,9 +30,10 @@ class PythonApp:
         whole: bool = False,
         graph: ab.Graph | None = None,
         assignment: Callable[[int], int] | None = None,
+        allowance: Allowance | None = None,
     ) -> None:
         self.graph = graph or ab.compile(type(program))
-        self.code = PythonCode(self.graph, program)
+        self.code = PythonCode(self.graph, program, allowance)
         self.is_whole = whole
         self.store = Store(self.graph, program, instances, assignment or (lambda b: b * instances // BUCKETS))
         self.sequence = 0

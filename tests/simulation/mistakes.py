@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -220,18 +221,33 @@ def run_on_what_was_left(patch: Patch) -> None:
     patch.setattr(collecting.Collecting, "_fetch", fetch)
 
 
-def believe_a_run_that_lacked_something(patch: Patch) -> None:
-    """What a collector found out while it looked for keys counts as the result."""
+def believe_a_guess(patch: Patch) -> None:
+    """A row that ran on a state that lacks what rows before it write, and raised, has failed."""
 
-    def step(self: collecting.Collecting) -> list[Any]:
-        while len(self.outcomes) < len(self.placed):
-            self._run_row()
-        if self.wants and self.round == 0:
-            return self._fetch()
-        self.copies.wanted.clear()
-        return self._finish()
+    def run(self: collecting.Guess, entry: str, sequence: int, row: tuple[Any, ...]) -> dict[Any, None]:
+        before = self._copies.mark()
+        self._left -= self.ROW
+        self._allowance.grant(self.TURNS)
+        with suppress(collecting.NotHere, collecting.Spent):
+            self._runner.alone(entry, sequence, row)
+        found = dict(self._copies.wanted)
+        self._copies.rollback(before)
+        return found
 
-    patch.setattr(collecting.Collecting, "step", step)
+    patch.setattr(collecting.Guess, "run", run)
+
+
+def go_on_behind_a_row_that_lacked_something(patch: Patch) -> None:
+    """Rows behind one that could not run count as having run."""
+    right = collecting.Collecting._lacks
+
+    def lacks(self: collecting.Collecting, at: int, done: int) -> None:
+        right(self, at, done)
+        if self.round:
+            self.ahead = None
+            self.results.append(None)
+
+    patch.setattr(collecting.Collecting, "_lacks", lacks)
 
 
 def commit_before_the_owners_have_applied(patch: Patch) -> None:
@@ -267,6 +283,7 @@ MISTAKES: list[Callable[[Patch], None]] = [
 ]
 APART: list[Callable[[Patch], None]] = [
     run_on_what_was_left,
-    believe_a_run_that_lacked_something,
+    believe_a_guess,
+    go_on_behind_a_row_that_lacked_something,
     commit_before_the_owners_have_applied,
 ]
