@@ -23,6 +23,8 @@ from anabranch.kernels.native.words import Leave
 from anabranch.lang.types import Tuple, Type
 
 SCRATCH, KEPT = 1 << 16, 1 << 16
+LARGE_SCRATCH = 1 << 24  # bytes of scratch memory that are let go at the end of a run
+_NO_ROW = -1
 SMALL = 64  # rows that go through the buffers of `Calls`
 RunRow = Callable[[int], Any]
 
@@ -47,7 +49,11 @@ class Ground:
 
 
 class Context:
-    """What one thread needs to run kernels."""
+    """What one thread needs to run kernels.
+
+    Law: what it keeps from run to run is at most `LARGE_SCRATCH` bytes, whatever the rows have needed and however many
+    runs there were.
+    """
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
@@ -57,7 +63,7 @@ class Context:
         self._marks = zeros(len(ground.arenas))
         self._scratch = zeros(SCRATCH // 8)
         self.grown = 0  # how often its scratch memory has grown
-        self._kept_for, self._kept_size = -1, 0  # the row for which there was last no room to keep what it gives
+        self._kept_for, self._kept_size = _NO_ROW, 0  # the row of this run that last lacked room for what it gives
         self._inputs, self._outputs = zeros(0), zeros(0)
         self._set(m.INSTANCES, ground.instances.ctypes.data)
         self._set(m.MARKS, self._marks.ctypes.data)
@@ -111,9 +117,14 @@ class Context:
 
         What that raises ends the run; the number of its row is then `failed`.
         """
-        view = self._view
-        view[m.ROW // 8], view[m.END // 8] = first, end
-        function, address = kernel.function, self._address
+        self._view[m.ROW // 8], self._view[m.END // 8] = first, end
+        try:
+            self._run_rows(kernel, results, python)
+        finally:
+            self.end_run()
+
+    def _run_rows(self, kernel: Kernel, results: Results | Rack, python: RunRow) -> None:
+        view, function, address = self._view, kernel.function, self._address
         while True:
             view[m.REASON // 8] = m.ASK_PYTHON
             try:
@@ -129,6 +140,14 @@ class Context:
                 self._set(m.ROW, row + 1)
             else:
                 self._mend(results)
+
+    def end_run(self) -> None:
+        """Forget what the rows of this run have needed: the next run has other rows, under the same numbers."""
+        self._kept_for = _NO_ROW
+        if self._scratch.nbytes > LARGE_SCRATCH:
+            self._scratch = zeros(SCRATCH // 8)
+            self._use_scratch()
+            self.grown += 1
 
     @property
     def failed(self) -> int:

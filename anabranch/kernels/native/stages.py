@@ -152,11 +152,19 @@ class StageBatch:
         m_set(m.KEPT_END, 0)
         m_set(m.ROW, self.done)
         m_set(m.END, end)
+        try:
+            self._run_rows()
+        finally:
+            context.end_run()
+        self.done = end
+
+    def _run_rows(self) -> None:
+        context, m_set = self._context, self._context._set
         while True:
             m_set(m.REASON, m.ASK_PYTHON)
             try:
                 self._kernel.function(context._address)
-                break
+                return
             except Leave:
                 pass
             self.done = context._get(m.ROW)
@@ -168,7 +176,6 @@ class StageBatch:
                 self._grow(context._get(m.WHAT))
             else:
                 context._mend(self)
-        self.done = end
 
     @property
     def sequence(self) -> int:
