@@ -28,6 +28,7 @@ from anabranch.lang.types import (
     Record,
     Tuple,
     Type,
+    accepts,
 )
 
 BINARY: dict[type[ast.operator], str] = {
@@ -348,10 +349,15 @@ def _unary(cx: Context, node: ast.UnaryOp) -> Expr:
     return Apply(op, (operand,), found, cx.span(node))
 
 
+def filled(value: Expr, declared: Type | None) -> Expr:
+    """An empty container says nothing of what it holds, a declared type does."""
+    if declared is None or not empty(value.type) or not accepts(declared, value.type):
+        return value
+    return replace(value, type=declared)
+
+
 def assign(cx: Context, name: str, value: Expr) -> None:
-    declared = cx.declared.get(name)
-    if declared is not None and empty(value.type):
-        value = replace(value, type=declared)
+    value = filled(value, cx.declared.get(name))
     cx.set(name, Var(value.type, is_multi(value), cx.depends_locally(value)))
     last = cx.out[-1] if cx.out else None
     if isinstance(last, Access | Gather) and last.target in cx.unnamed and _is_local(value, last.target):

@@ -12,14 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
-from anabranch.frontend import exits, statements
+from anabranch.frontend import exits, expressions, statements
 from anabranch.frontend.aliases import alias_groups
 from anabranch.frontend.context import Context, Frame, is_multi
 from anabranch.frontend.methods import empty
 from anabranch.frontend.read import NoSource, read_function
 from anabranch.frontend.scope import Env, Var, join_envs
 from anabranch.frontend.unit import MISSING, Definition, Names, assigned_names, self_name
-from anabranch.graph.code import Apply, Assign, Const, Expr, Function, Local
+from anabranch.graph.code import Apply, Assign, Comprehension, Const, Expr, Function, Local
 from anabranch.graph.effects import changed_names
 from anabranch.lang.annotations import parse
 from anabranch.lang.spec import EntrySpec, Parameter
@@ -171,14 +171,9 @@ def _annotated(cx: Context, definition: Definition, name: str, value: Expr) -> E
     parameter = next(
         p for p in [*definition.args.posonlyargs, *definition.args.args, *definition.args.kwonlyargs] if p.arg == name
     )
-    if parameter.annotation is None or not empty(value.type):
+    if parameter.annotation is None or not isinstance(value, Apply | Comprehension):
         return value
-    declared = annotation_type(cx, parameter.annotation)
-    return (
-        Apply(value.op, value.args, declared, value.span)
-        if isinstance(value, Apply) and declared is not None
-        else value
-    )
+    return expressions.filled(value, annotation_type(cx, parameter.annotation))
 
 
 def annotation_type(cx: Context, node: ast.expr) -> Type | None:
@@ -304,7 +299,8 @@ def _build(
     if result == UNKNOWN and UNKNOWN not in inner.results:
         inner.error(definition, "AB206", f"'{name}' returns values of different types", "return one type on every path")
     if empty(result) and definition.returns is not None:
-        result = annotation_type(inner, definition.returns) or result
+        declared = annotation_type(inner, definition.returns)
+        result = declared if declared is not None and accepts(declared, result) else result
     taken = {f.name for f in cx.unit.functions.values()}
     number = 1
     unique = name

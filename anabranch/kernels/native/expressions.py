@@ -35,6 +35,8 @@ from anabranch.lang.types import (
     Sparse,
     Tuple,
     Type,
+    optional,
+    strip_optional,
     thaw,
 )
 
@@ -49,7 +51,7 @@ class Expressions:
 
     def value(self, expr: Expr) -> Value:
         try:
-            return self._value(expr)
+            return _as_declared(self._value(expr), expr.type)
         except NotInKernels as error:
             raise self.scope.at(error, expr.span) from None
 
@@ -162,11 +164,11 @@ class Expressions:
             case "tuple":
                 return self._tuple(self.values(args))
             case "list":
-                return containers.list_of(self.scope, self.values(args), expr.type)
+                return containers.list_of(self.scope, self.values(args), strip_optional(expr.type))
             case "dict":
-                return self._dict(args, expr.type)
+                return self._dict(args, strip_optional(expr.type))
             case "set":
-                return self._set(args, expr.type)
+                return self._set(args, strip_optional(expr.type))
             case "[]":
                 return self._item(args[0], args[1])
             case "slice":
@@ -364,6 +366,13 @@ class Expressions:
             case _:
                 raise NotInKernels(f"an item of a {receiver.type} is changed")
         return Value(NONE, ())
+
+
+def _as_declared(value: Value, t: Type) -> Value:
+    """What is made of one type where a declaration says that it may be None."""
+    if not isinstance(t, Optional) or isinstance(value.type, Optional) or value.type == NONE:
+        return value
+    return convert(value, optional(value.type) if is_open(t) else t)
 
 
 def _narrowed(value: Value, t: Type) -> Value:

@@ -12,7 +12,7 @@ from anabranch.kernels.native.layout import NotInKernels
 from anabranch.kernels.native.registers import Value
 from anabranch.kernels.native.scope import Scope
 from anabranch.kernels.native.walks import Coming, walk
-from anabranch.lang.types import Dict, List, Set, Tuple, thaw
+from anabranch.lang.types import Dict, List, Set, Tuple, strip_optional, thaw
 
 Look = Callable[[Coming], Callable[[], None]]
 
@@ -87,7 +87,7 @@ def _bind(scope: Scope, clause: Clause, item: Value) -> None:
 
 
 def write_comprehension(scope: Scope, expr: Comprehension) -> Value:
-    t = thaw(expr.type)
+    t = thaw(strip_optional(expr.type))
     match t:
         case List():
             made = containers.list_of(scope, [], t)
