@@ -16,7 +16,8 @@ import numpy as np
 
 from anabranch.graph.nodes import Graph
 from anabranch.graph.span import Span
-from anabranch.kernels.native.columns import Words, encode
+from anabranch.kernels.native.columns import Words
+from anabranch.kernels.native.constants import encode_constant
 from anabranch.kernels.native.layout import NotInKernels
 from anabranch.kernels.native.module import Module
 from anabranch.kernels.native.shapes import Shape, shapes
@@ -197,7 +198,7 @@ class NativeCode:
                 if not hasattr(self.program, name):
                     raise NotInKernels(f"{name} was never set")
                 value = getattr(self.program, name)
-            found = encode(t, [value])
+            found = encode_constant(name or "a constant", t, value)
             columns += [c.view(np.int64) for c in found.columns]
             kept.append(found.kept)
         return np.concatenate([*columns, np.zeros(1, dtype=np.int64)]), kept

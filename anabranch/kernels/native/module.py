@@ -12,6 +12,7 @@ from typing import Any
 from anabranch.graph.code import Access, Body, For, Function, Send, Target, While
 from anabranch.graph.nodes import Graph
 from anabranch.kernels.native.comparisons import compare
+from anabranch.kernels.native.constants import encode_constant
 from anabranch.kernels.native.layout import NotInKernels, kinds
 from anabranch.kernels.native.memory import HASH
 from anabranch.kernels.native.once import Once
@@ -21,6 +22,7 @@ from anabranch.kernels.native.shapes import Shape
 from anabranch.kernels.native.source import Source
 from anabranch.kernels.native.statements import Statements, variable_types
 from anabranch.lang.types import NONE, Type, thaw
+from anabranch.lang.values import same_value
 
 SEARCH = "index, mask, chunks, low, numbers, secret"  # what a search needs to know of an index
 HEAD = """\
@@ -55,7 +57,8 @@ class Module:
         self.graph, self.shapes = graph, shapes
         self.constants: list[tuple[str | None, Any, Type]] = []  # name of configuration, or None and the value
         self._at = 0
-        self._offsets: dict[tuple[Any, ...], int] = {}
+        self._offsets: list[int] = []  # of the constants
+        self._configured: dict[str, int] = {}
         self._functions: dict[str, tuple[str, str]] = {}  # by the graph's name: name and text
         self._finders: dict[tuple[str, ...], tuple[str, str]] = {}
         self._writing: set[str] = set()
@@ -64,17 +67,23 @@ class Module:
     # -- constants: words at fixed offsets ------------------------------------------------------------------------
 
     def constant(self, value: Any, t: Type) -> int:
-        return self._place((None, type(value).__name__, repr(value), str(t)), None, value, t)
+        for (name, held, of), offset in zip(self.constants, self._offsets, strict=True):
+            if name is None and of == t and same_value(held, value):
+                return offset
+        encode_constant("a constant", t, value)  # what no kernel can hold is found where it stands
+        return self._place(None, value, t)
 
     def config(self, name: str, t: Type) -> int:
-        return self._place((name,), name, None, t)
+        if name not in self._configured:
+            self._configured[name] = self._place(name, None, t)
+        return self._configured[name]
 
-    def _place(self, key: tuple[Any, ...], name: str | None, value: Any, t: Type) -> int:
-        if key not in self._offsets:
-            self._offsets[key] = self._at
-            self._at += 8 * len(kinds(t))
-            self.constants.append((name, value, t))
-        return self._offsets[key]
+    def _place(self, name: str | None, value: Any, t: Type) -> int:
+        offset = self._at
+        self._at += 8 * len(kinds(t))
+        self._offsets.append(offset)
+        self.constants.append((name, value, t))
+        return offset
 
     def needs(self, name: str) -> None:
         from anabranch.kernels.native import numbers, text
