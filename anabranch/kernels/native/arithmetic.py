@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from anabranch.graph.code import Const, Expr
 from anabranch.kernels.native.layout import NotInKernels
-from anabranch.kernels.native.registers import Value
-from anabranch.lang.types import BOOL, FLOAT, INT
+from anabranch.kernels.native.registers import Value, convert
+from anabranch.kernels.native.source import Source
+from anabranch.lang.types import BOOL, FLOAT, INT, NUMBER
 
 
 def as_int(value: Value) -> str:
@@ -13,7 +14,22 @@ def as_int(value: Value) -> str:
 
 
 def as_float(value: Value) -> str:
+    if value.type == NUMBER:
+        return value.words[1]
     return value.word if value.type == FLOAT else f"float({value.word})"
+
+
+def float_of(value: Value) -> Value:
+    """For what gives the same for the int 0 and for 0.0."""
+    return convert(value, FLOAT) if value.type == NUMBER else value
+
+
+def settled(out: Source, value: Value) -> Value:
+    """For what does not: the int 0 leaves the kernel."""
+    if value.type == NUMBER:
+        with out.block(f"if {value.words[0]}:"):
+            out.line("raise Leave")
+    return float_of(value)
 
 
 _INTS = {

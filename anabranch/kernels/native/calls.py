@@ -12,7 +12,7 @@ from typing import Any
 from anabranch.graph.code import Apply, Const, Expr
 from anabranch.graph.effects import changes
 from anabranch.kernels.native import mappings, reductions, sparse_vectors, texts, times, vectors
-from anabranch.kernels.native.arithmetic import as_float, as_int, numeric
+from anabranch.kernels.native.arithmetic import as_float, as_int, float_of, numeric, settled
 from anabranch.kernels.native.layout import TEXT, NotInKernels, is_plain_record
 from anabranch.kernels.native.registers import Value, fit, is_number, items_of
 from anabranch.kernels.native.scope import Scope
@@ -109,7 +109,7 @@ def _name(called: Any) -> str:
 
 def _math(scope: Scope, name: str, args: Sequence[Expr]) -> Value:
     words = []
-    for arg in scope.write.values(args):
+    for arg in map(float_of, scope.write.values(args)):
         if not is_number(arg.type):
             raise NotInKernels(f"math.{name} of {arg.type}")
         if arg.type in (INT, BOOL) and name in TO_INT:
@@ -177,7 +177,7 @@ def replaced(scope: Scope, args: Sequence[Expr], keywords: tuple[str, ...]) -> V
 
 
 def _abs(scope: Scope, args: Sequence[Expr]) -> Value:
-    value = scope.value(args[0])
+    value = settled(scope.out, scope.value(args[0]))
     if value.type == FLOAT:
         return Value(FLOAT, (f"fabs({value.word})",))
     if value.type in (INT, BOOL):
@@ -188,7 +188,7 @@ def _abs(scope: Scope, args: Sequence[Expr]) -> Value:
 def _int(scope: Scope, args: Sequence[Expr]) -> Value:
     if len(args) > 1:
         raise NotInKernels("int with a base")
-    value = scope.value(args[0]) if args else Value(INT, ("0",))
+    value = float_of(scope.value(args[0])) if args else Value(INT, ("0",))
     if value.type in (INT, BOOL):
         return Value(INT, (as_int(value),))
     if value.type == FLOAT:
@@ -199,7 +199,7 @@ def _int(scope: Scope, args: Sequence[Expr]) -> Value:
 
 
 def _float(scope: Scope, args: Sequence[Expr]) -> Value:
-    value = scope.value(args[0]) if args else Value(FLOAT, ("0.0",))
+    value = float_of(scope.value(args[0])) if args else Value(FLOAT, ("0.0",))
     if not is_number(value.type):
         raise NotInKernels(f"float of {value.type}")
     return Value(FLOAT, (as_float(value),))
@@ -214,7 +214,7 @@ def _str(scope: Scope, args: Sequence[Expr]) -> Value:
 
 
 def _round(scope: Scope, args: Sequence[Expr]) -> Value:
-    value = scope.value(args[0])
+    value = float_of(scope.value(args[0]))
     if len(args) != 1 or not is_number(value.type):
         raise NotInKernels("round to a number of digits")
     return Value(INT, (f"round_to_int({value.word})" if value.type == FLOAT else as_int(value),))

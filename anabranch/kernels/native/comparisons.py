@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from anabranch.kernels.native.arithmetic import as_float, float_of
 from anabranch.kernels.native.layout import TEXT, TIMES, NotInKernels
 from anabranch.kernels.native.registers import Value, has_lists, is_number, items_of
 from anabranch.kernels.native.source import Source
@@ -17,6 +18,7 @@ from anabranch.lang.types import (
     FLOAT,
     INT,
     NONE,
+    NUMBER,
     TIMEDELTA,
     Dense,
     Dict,
@@ -66,8 +68,8 @@ def truth(out: Source, value: Value) -> str:
         return f"({value.word} != 0)"
     if value.type in TIMES:
         return "True"
-    if value.type == FLOAT:
-        return f"({value.word} != 0.0)"
+    if value.type in (FLOAT, NUMBER):
+        return f"({as_float(value)} != 0.0)"
     if value.type in TEXT:
         return f"({value.words[1]} != 0)"
     if value.type == NONE:
@@ -80,6 +82,7 @@ def compare(out: Source | Scope, op: str, left: Value, right: Value, inside: boo
 
     Lists and sets are compared by statements, which only a scope can write.
     """
+    left, right = float_of(left), float_of(right)
     if is_number(left.type) and is_number(right.type):
         return _numbers(op, left, right, inside)
     if left.type in TIMES and left.type == right.type:

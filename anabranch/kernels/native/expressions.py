@@ -13,7 +13,7 @@ from typing import Any
 from anabranch.graph.code import Apply, Comprehension, Config, Const, Expr, Lambda, Local
 from anabranch.graph.effects import changes
 from anabranch.kernels.native import calls, containers, mappings, methods, sparse_vectors, texts, times, vectors
-from anabranch.kernels.native.arithmetic import BINARY, as_int, numeric, unary
+from anabranch.kernels.native.arithmetic import BINARY, as_int, float_of, numeric, settled, unary
 from anabranch.kernels.native.comparisons import compare, is_in, truth
 from anabranch.kernels.native.layout import TEXT, TIMES, NotInKernels
 from anabranch.kernels.native.loops import write_comprehension
@@ -150,7 +150,7 @@ class Expressions:
             case "if":
                 return self._choice(args, expr.type)
             case "neg" | "pos" | "invert":
-                operand = self.value(args[0])
+                operand = settled(self.out, self.value(args[0]))
                 if isinstance(operand.type, Dense) and op == "neg":
                     return vectors.negated(self.scope, operand)
                 if isinstance(operand.type, Sparse) and op == "neg":
@@ -214,9 +214,15 @@ class Expressions:
             return sparse_vectors.operator(self.scope, op, left, right)
         if left.type in TIMES or right.type in TIMES:
             return times.operator(op, left, right)
+        left, right = self._numbers(op, left, right)
         if not (is_number(left.type) and is_number(right.type)):
             raise NotInKernels(f"{left.type} {op} {right.type} is not in the kernels' table")
         return numeric(op, left, right, exponent)
+
+    def _numbers(self, op: str, left: Value, right: Value) -> tuple[Value, Value]:
+        if op == "/" or FLOAT in (left.type, right.type):
+            return float_of(left), float_of(right)
+        return settled(self.out, left), settled(self.out, right)
 
     def _chain(self, ops: Sequence[str], args: Sequence[Expr]) -> Value:
         if any(map(changes, args[2:])):  # it depends on the others whether they are evaluated

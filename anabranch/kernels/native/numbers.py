@@ -40,6 +40,23 @@ _INFINITY = math.inf
 _SMALLEST_NORMAL = 2.0**-1022
 _MAGNITUDE = 2**63 - 1
 
+# Sums of floats, as CPython adds them since 3.12 (Neumaier): with the error of each step kept.
+
+
+@inlined
+def error_of_sum(total: float, value: float, both: float) -> float:
+    """What `both`, the rounded sum of the two, lacks of it."""
+    if abs(total) >= abs(value):
+        return (total - both) + value
+    return (value - both) + total
+
+
+@inlined
+def corrected_sum(total: float, error: float) -> float:
+    """An error that is no number says nothing of a sum that is infinite, and none must not change the sign of -0.0."""
+    return total + error if error != 0.0 and isfinite(error) else total
+
+
 # Integers. The plain operators are right for `&`, `|`, `^`, `~` and comparisons; `words` has `+`, `-` and `*`.
 
 

@@ -11,15 +11,16 @@ from typing import Any
 
 from anabranch.graph.code import Comprehension, Const, Expr, Lambda
 from anabranch.kernels.native import containers, mappings, sparse_vectors
-from anabranch.kernels.native.arithmetic import as_float, as_int
+from anabranch.kernels.native.arithmetic import as_float, as_int, settled
 from anabranch.kernels.native.comparisons import compare, truth
 from anabranch.kernels.native.layout import TIMES, NotInKernels
 from anabranch.kernels.native.loops import over
 from anabranch.kernels.native.registers import Value, convert, meet, nothing, width
 from anabranch.kernels.native.scope import Scope
 from anabranch.kernels.native.walks import item_type
-from anabranch.lang.types import BOOL, BYTES, FLOAT, INT, NEVER, STR, Dict, List, Set, Sparse, Tuple, Type
+from anabranch.lang.types import BOOL, BYTES, FLOAT, INT, NEVER, NUMBER, STR, Dict, List, Set, Sparse, Tuple, Type
 
+COMPENSATED = sys.version_info >= (3, 12)  # does `sum` of floats keep the errors of its steps?
 Rule = Callable[[Scope, Sequence[Expr], Mapping[str, Expr]], Value | None]
 
 
@@ -33,13 +34,44 @@ def _sum(scope: Scope, args: Sequence[Expr], named: Mapping[str, Expr]) -> Value
         total = out.fresh(as_int(first))
         over(scope, source, lambda v: out.line(f"{total} = add({total}, {as_int(v)})"), any_order=True)
         return Value(INT, (total,))
-    if first.type == FLOAT and element in (FLOAT, INT) and sys.version_info < (3, 12):
-        total = out.fresh(first.word)
-        over(scope, source, lambda v: out.line(f"{total} = {total} + {as_float(v)}"))
+    if first.type == FLOAT and (element == FLOAT or (element == INT and not COMPENSATED)):
+        return Value(FLOAT, (_sum_floats(scope, source, first.word, None),))
+    if first.type == INT and element == FLOAT:
+        empty = out.fresh("True")
+        if start is None or first.words == ("0",):
+            return Value(NUMBER, (empty, _sum_floats(scope, source, "0.0", empty)))
+        total = _sum_floats(scope, source, as_float(first), empty)
+        with out.block(f"if {empty}:"):  # then it is the start, an int
+            out.line("raise Leave")
         return Value(FLOAT, (total,))
     if isinstance(element, Sparse):
         return sparse_vectors.total(scope, source, first, over)
     raise NotInKernels(f"sum of {element} from {first.type}")
+
+
+def _sum_floats(scope: Scope, source: Expr, start: str, empty: str | None) -> str:
+    """The name of the sum that the running CPython gives; `empty`, if the start is an int, tells whether it still is.
+
+    CPython adds the first float to an int as `+` does, and keeps the errors from there on.
+    """
+    out = scope.out
+    total = out.fresh(start)
+    error = out.fresh("0.0") if COMPENSATED else ""
+
+    def body(item: Value) -> None:
+        if not COMPENSATED:
+            out.line(f"{total} = {total} + {as_float(item)}")
+        else:
+            value = out.fresh(as_float(item))
+            both = out.fresh(f"{total} + {value}")
+            errors = f"{error} + error_of_sum({total}, {value}, {both})"
+            out.line(f"{error} = {errors}" if empty is None else f"{error} = 0.0 if {empty} else {errors}")
+            out.line(f"{total} = {both}")
+        if empty is not None:
+            out.line(f"{empty} = False")
+
+    over(scope, source, body)
+    return out.fresh(f"corrected_sum({total}, {error})") if COMPENSATED else total
 
 
 def _any(scope: Scope, args: Sequence[Expr], named: Mapping[str, Expr]) -> Value | None:
@@ -77,7 +109,7 @@ def _extreme(op: str) -> Rule:
             key = None
         if len(args) == 1:
             return _extreme_item(scope, op, args[0], key, named.get("default"))
-        values = scope.write.named_values(args)
+        values = [settled(scope.out, v) for v in scope.write.named_values(args)]
         if any(v.type != values[0].type for v in values):
             raise NotInKernels("min or max of values of several types")
         keys = [_key(scope, key, v) for v in values]

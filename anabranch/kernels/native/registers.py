@@ -2,7 +2,8 @@
 
 As in memory (see `layout`), but a list is one word, the address of its head in scratch memory (address of the items,
 how many there are, room for how many), because it can change in place; so are a dense vector, and a dict and a set (see
-`dicts`); and a sparse vector is the address of its line, or 0 (see `sparse`). Two names of one list have one
+`dicts`); and a sparse vector is the address of its line, or 0 (see `sparse`). What is an int or a float, as the sum of
+floats, is a flag and a float: the flag is set for the int 0, and there is no other int. Two names of one list have one
 head, and so have a name and the item of a list: what is changed through one is seen through the other.
 """
 
@@ -19,6 +20,7 @@ from anabranch.lang.types import (
     INT,
     NEVER,
     NONE,
+    NUMBER,
     STR,
     Dense,
     Dict,
@@ -74,9 +76,7 @@ def registers(t: Type) -> tuple[str, ...]:
             return ("i",)
         case Sparse() | Dense():
             return ("i",)
-        case Scalar():
-            return kinds(t)
-    return kinds(t)
+    return ("b", "f") if t == NUMBER else kinds(t)
 
 
 def width(t: Type) -> int:
@@ -164,6 +164,8 @@ def convert(value: Value, to: Type) -> Value:
     match of, to:
         case Scalar(), Scalar() if of == INT and to == FLOAT:
             return Value(to, (f"int_to_float_exact({value.word})",))
+        case Scalar(), Scalar() if NUMBER in (of, to):
+            return _number(value, of, to)
         case Optional(inner), Optional(wanted):
             held = convert(Value(inner, value.words[1:]), wanted)
             return Value(to, (value.words[0], *_where(value.words[0], held, inner, wanted)))
@@ -179,6 +181,18 @@ def convert(value: Value, to: Type) -> Value:
             return Value(to, tuple(words))
         case (List(), List()) | (Dict(), Dict()) | (Set(), Set()) if _fills(of, to):
             return Value(to, value.words)
+    raise NotInKernels(f"a value of type {of} becomes one of type {to}")
+
+
+def _number(value: Value, of: Type, to: Type) -> Value:
+    if of == NUMBER and to == FLOAT:
+        return Value(to, value.words[1:])
+    if of == NUMBER and to == INT:
+        return Value(to, ("0",))
+    if of == FLOAT:
+        return Value(to, ("False", *value.words))
+    if of == INT and value.words == ("0",):
+        return Value(to, ("True", "0.0"))
     raise NotInKernels(f"a value of type {of} becomes one of type {to}")
 
 
@@ -213,7 +227,7 @@ def _fills(of: Type, to: Type) -> bool:
 
 
 def _where(there: str, held: Value, of: Type, to: Type) -> tuple[str, ...]:
-    if _fills(thaw(of), thaw(to)):
+    if _fills(thaw(of), thaw(to)) or (of, to) == (NUMBER, FLOAT):
         return held.words
     raise NotInKernels(f"a {Optional(of)} becomes a {Optional(to)}")
 
