@@ -1,8 +1,10 @@
 """Compiled kernels on disk, so that a second start does not compile.
 
 numba keeps compiled code as pickles, and whoever can write one can run code as us. So they live in a folder that is
-ours and that nobody else may write, and are not used where that cannot be had. A kernel is found by a hash of its
-text, of the primitives it is made of, and of the versions of Python, numba and LLVM; numba itself adds the processor.
+ours and that nobody else may write, and are not used where that cannot be had. The same is checked of each file before
+it is loaded: a folder may have been open to others before. What fails is compiled anew. A kernel is found by a hash of
+its text, of the primitives it is made of, and of the versions of Python, numba and LLVM; numba itself adds the
+processor.
 
 `ANABRANCH_CACHE` names another folder; the default is `anabranch/kernels` in the user's folder for caches.
 """
@@ -13,10 +15,11 @@ import hashlib
 import io
 import logging
 import os
-import stat
+import pickle
+import secrets
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -26,6 +29,7 @@ import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, NullCache, _CacheLocator
 
 from anabranch.kernels.native.linked import Plain, packed, unpacked
+from anabranch.kernels.native.private_files import folder_problem, make_folder, read_private, write_private
 
 log = logging.getLogger(__name__)
 
@@ -47,18 +51,11 @@ def folder() -> Path | None:
 @lru_cache(maxsize=16)
 def _checked(path: Path) -> Path | None:
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = path.lstat()
+        make_folder(path)
+        problem = folder_problem(path)
     except OSError as error:
         log.warning("kernels are compiled anew at each start: %s cannot be used (%s)", path, error)
         return None
-    problem = ""
-    if not stat.S_ISDIR(found.st_mode):
-        problem = "it is no folder"
-    elif hasattr(os, "getuid") and found.st_uid != os.getuid():
-        problem = f"it belongs to user {found.st_uid}"
-    elif found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        problem = f"others may write it (mode {stat.S_IMODE(found.st_mode):o}); do: chmod 700 {path}"
     if problem:
         log.warning("kernels are compiled anew at each start: %s is not used, %s", path, problem)
         return None
@@ -85,7 +82,7 @@ class _Locator(_CacheLocator):
         self._path, self._key = path, key
 
     def ensure_cache_path(self) -> None:
-        self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(self._path)
 
     def get_cache_path(self) -> str:
         return str(self._path)
@@ -127,24 +124,35 @@ class _File(IndexDataCacheFile):
     def _open_for_write(self, path: str) -> Iterator[io.BytesIO]:
         whole = io.BytesIO()
         yield whole
-        with super()._open_for_write(path) as file:
-            file.write(whole.getvalue() + hashlib.sha256(whole.getvalue()).digest())
+        partial = Path(f"{path}.tmp.{secrets.token_hex(8)}")
+        try:
+            write_private(partial, whole.getvalue() + hashlib.sha256(whole.getvalue()).digest())
+            os.replace(partial, path)  # noqa: PTH105 (numba's name of the file is a str)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
 
     def _load_index(self) -> Any:
-        if not Path(self._index_path).exists():
+        try:
+            data = io.BytesIO(_verified(Path(self._index_path)))
+        except FileNotFoundError:
             return {}
-        _verify(Path(self._index_path))
-        return super()._load_index()
+        if pickle.load(data) != self._version:  # another version's pickles may not load
+            return {}
+        stamp, overloads = pickle.loads(data.read())
+        return overloads if stamp == self._source_stamp else {}
 
     def _load_data(self, name: str) -> Any:
-        _verify(Path(self._data_path(name)))
-        return super()._load_data(name)
+        return pickle.loads(_verified(Path(self._data_path(name))))
 
 
-def _verify(path: Path) -> None:
-    data = path.read_bytes()
-    if hashlib.sha256(data[:-CHECKSUM]).digest() != data[-CHECKSUM:]:
+def _verified(path: Path) -> bytes:
+    """The bytes that were written; they are read once, so that nobody can change them after they were checked."""
+    data = read_private(path)
+    content, checksum = data[:-CHECKSUM], data[-CHECKSUM:]
+    if hashlib.sha256(content).digest() != checksum:
         raise Damaged(f"{path} is not as it was written")
+    return content
 
 
 class _Cache(FunctionCache):
@@ -162,7 +170,8 @@ class _Cache(FunctionCache):
             return super().load_overload(signature, context)
         except Exception as error:
             log.warning("%s is compiled anew: %s", self._name, error)
-            Path(self._cache_file._index_path).unlink(missing_ok=True)
+            with suppress(OSError):  # it is replaced; where it cannot be, saving says so
+                Path(self._cache_file._index_path).unlink()
             return None
 
     def save_overload(self, signature: Any, data: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import os
@@ -65,8 +66,8 @@ def make_symlink(place: Path) -> None:
 
 
 UNSAFE: dict[str, Callable[[Path], Any]] = {
-    "others may write it (mode 770); do: chmod 700": lambda place: place.mkdir() or place.chmod(0o770),
-    "others may write it (mode 702); do: chmod 700": lambda place: place.mkdir() or place.chmod(0o702),
+    "others may write it (mode 770) and may have put code there": lambda place: place.mkdir() or place.chmod(0o770),
+    "others may write it (mode 702) and may have put code there": lambda place: place.mkdir() or place.chmod(0o702),
     "it is no folder": make_symlink,
     "cannot be used": lambda place: place.write_text("a file"),
 }
@@ -81,6 +82,85 @@ def test_a_folder_that_is_not_safe_is_not_used(problem: str, place: Path, caplog
     assert problem in caplog.text and caplog.text.count("compiled anew at each start") == 1
     assert not place.is_dir() or not [*place.iterdir()]
     assert not cache.is_kept("kernel", cache.fingerprint(TEXT.format(1)))
+
+
+def test_the_advice_removes_what_others_may_have_put_there(place: Path, caplog: pytest.LogCaptureFixture) -> None:
+    place.mkdir(parents=True)
+    place.chmod(0o777)
+    assert cache.folder() is None
+    advice = caplog.text.rpartition("makes a private one: ")[2].splitlines()[0]
+    subprocess.run(advice, shell=True, check=True)
+    cache._checked.cache_clear()
+    assert cache.folder() == place and not build() and build()
+
+
+def test_a_folder_that_others_may_exchange_is_not_used(place: Path, caplog: pytest.LogCaptureFixture) -> None:
+    place.mkdir(parents=True, mode=0o700)
+    place.parent.chmod(0o777)
+    assert cache.folder() is None and f"they may write {place.parent} (mode 777)" in caplog.text
+    cache._checked.cache_clear()
+    place.parent.chmod(0o1777)  # as /tmp: what is ours only we can exchange
+    assert cache.folder() == place
+
+
+class Payload:
+    def __init__(self, proof: Path) -> None:
+        self.proof = proof
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Path.touch, (self.proof,)
+
+
+def give_away(file: Path) -> None:
+    """As if another user had written it; who is not root cannot give files away, so that others may write it."""
+    if os.getuid() == 0:
+        os.chown(file, 65534, 65534)
+    else:
+        file.chmod(0o602)
+
+
+def make_link(file: Path) -> None:
+    file.rename(file.parent.parent / "elsewhere")
+    file.symlink_to(file.parent.parent / "elsewhere")
+
+
+def make_pipe(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
+PLANTED: dict[str, Callable[[Path], Any]] = {
+    "of another user": give_away,
+    "its group may write": lambda file: file.chmod(0o660),
+    "all may write": lambda file: file.chmod(0o606),
+    "a link": make_link,
+    "a pipe": make_pipe,
+}
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+@pytest.mark.parametrize("how", PLANTED)
+def test_a_planted_file_is_never_loaded(how: str, suffix: str, place: Path) -> None:
+    proof = place.parent / "proof"
+    build()
+    (file,) = place.glob(f"*.{suffix}")
+    evil = pickle.dumps(Payload(proof))
+    file.write_bytes(evil + hashlib.sha256(evil).digest())
+    PLANTED[how](file)
+    assert not build() and not proof.exists()
+    (file,) = place.glob(f"*.{suffix}")
+    assert stat.S_ISREG(file.lstat().st_mode) and stat.S_IMODE(file.stat().st_mode) == 0o600, "it was replaced"
+    assert build()
+
+
+def test_a_file_that_passes_is_loaded(place: Path) -> None:
+    """The payload of the test above does run where it is ours: so that test can fail."""
+    build()
+    (file,) = place.glob("*.nbc")
+    evil = pickle.dumps(Payload(place.parent / "proof"))
+    file.write_bytes(evil + hashlib.sha256(evil).digest())
+    build()
+    assert (place.parent / "proof").exists()
 
 
 def test_a_folder_of_someone_else_is_not_used(
