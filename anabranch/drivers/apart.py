@@ -252,6 +252,7 @@ class Apart:
         return self._forks.fork(remembered)
 
     def refuse_from_within(self) -> None:
+        self.desk.refuse_holder()
         if threading.current_thread() is self._host.thread:
             raise RuntimeError(
                 "the app was called by an entry that it runs, which would wait for itself for ever; "

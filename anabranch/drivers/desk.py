@@ -76,6 +76,7 @@ class Desk:
         self.line: deque[object] = deque()  # callers that wait for room, the first first
         self.waiters: dict[int, Waiter] = {}
         self.rows = 0  # of all waiters
+        self._holder: int | None = None  # the thread that has all state
         self.ended = False  # it takes no more requests
         self.broken: BaseException | None = None
 
@@ -112,7 +113,8 @@ class Desk:
             number, _ = self._ask_for_state(None, interrupts)
             wrote = False
             try:
-                yield interrupts
+                with self._holding():
+                    yield interrupts
                 wrote = writes
             finally:
                 self._let_go(Release(number, wrote, self.writers, keeps))
@@ -136,7 +138,8 @@ class Desk:
             number, outcome = self._ask_for_state(read, interrupts)
             if outcome is None:
                 try:
-                    return held(interrupts)
+                    with self._holding():
+                        return held(interrupts)
                 finally:
                     self.tell(Release(number, False))
         if isinstance(outcome, Raised):
@@ -145,8 +148,28 @@ class Desk:
         answer: T = found[0]
         return answer
 
+    @contextmanager
+    def _holding(self) -> Iterator[None]:
+        self._holder = threading.get_ident()
+        try:
+            yield
+        finally:
+            self._holder = None
+
+    def refuse_holder(self) -> None:
+        """Who has all state and asks for more would wait for itself: code of a caller's does, such as what compares or
+        shows a key of a class of its own.
+        """
+        if self._holder == threading.get_ident():
+            raise RuntimeError(
+                "the app was called while it reads or writes a state for this same thread, which would wait for itself "
+                "for ever; likely a method of a key or a value, or a merge, calls the app: call it before, and use "
+                "the result"
+            )
+
     def _ask_for_state(self, read: Callable[[Any], Any] | None, interrupts: HoldBack) -> tuple[int, Outcome | None]:
         """Wait until it is the caller's, or what was to be read has an outcome."""
+        self.refuse_holder()
         with self.locked(interrupts):
             self.refuse_closed()
             number = next(self.numbers)

@@ -25,8 +25,9 @@ from anabranch.drivers.letters import Letters
 from anabranch.drivers.resident import GREETING, versions
 from anabranch.drivers.tls import Tls
 from anabranch.drivers.wire import Wire
+from anabranch.lang.arguments import as_instance
 from anabranch.lang.errors import ProgramError
-from anabranch.lang.scalars import show
+from anabranch.lang.scalars import short, show
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +49,19 @@ class Network:
 
     tls: Tls | None = None
     ports: range | None = None
+
+
+def network_of(tls: object, ports: object) -> Network:
+    """Read what was given to `ab.run`."""
+    if tls is not None:
+        tls = as_instance("tls", tls, Tls, "tls=ab.Tls(certificate, key, roots)")
+    if ports is not None:
+        is_range = type(ports) is range and len(ports) > 0
+        if not is_range or not all(0 < port < 1 << 16 for port in (ports[0], ports[-1])):  # type: ignore[index]
+            raise ValueError(
+                f"ports is a range of numbers from 1 to 65535, got {short(ports)}: write ports=range(7000, 7010)"
+            )
+    return Network(tls, ports)  # type: ignore[arg-type]
 
 
 Ended = Callable[[int, str, int], bool]  # which worker, why, and which life of it

@@ -16,6 +16,8 @@ from anabranch.drivers.flight import Endpoint, Server
 from anabranch.drivers.reception import ASK, Reception
 from anabranch.drivers.tls import Security, Tls
 from anabranch.graph.nodes import Graph
+from anabranch.lang.arguments import as_instance, as_text
+from anabranch.lang.scalars import short
 from anabranch.lang.spec import EntrySpec
 
 log = logging.getLogger(__name__)
@@ -37,7 +39,8 @@ class Served:
         security: Security | None = None,
     ) -> None:
         if type(port) is not int or not 0 <= port < 1 << 16:
-            raise ValueError(f"a port is a number below 65536, or 0 for any that is free, got {port!r}")
+            raise ValueError(f"a port is a number below 65536, or 0 for any that is free, got {short(port)}")
+        host = as_text("host", host, "a name or an address of this machine", 'host="127.0.0.1"')
         security = security or Security.of_a_run()
         if security.tls is None and not _is_this_machine(host):
             log.warning("%s is served at %s without TLS: who sees the network sees the token and all data", app, host)
@@ -75,8 +78,12 @@ class Served:
         return f"<app {self._name} served at {self.address}{', stopped' if self._stopped else ''}>"
 
 
-def security_of(token: str | None, tls: Tls | None) -> Security:
-    return Security.of_a_run(tls) if token is None else Security(token, tls)
+def security_of(token: object, tls: object) -> Security:
+    """Read what was given to `app.serve`."""
+    checked = None if tls is None else as_instance("tls", tls, Tls, "tls=ab.Tls(certificate, key)")
+    if token is None:
+        return Security.of_a_run(checked)
+    return Security(as_text("token", token, "a text of printable ASCII", "token=secrets.token_urlsafe()"), checked)
 
 
 def _is_this_machine(host: str) -> bool:

@@ -151,6 +151,7 @@ class Threads:
 
     def refuse_from_within(self) -> None:
         """An entry that waits for the app waits for itself. A machine must not run out of stack in the middle."""
+        self.desk.refuse_holder()
         if self._inline_by == threading.get_ident() or threading.current_thread() in self.threads:
             raise RuntimeError(
                 "the app was called by an entry that it runs, which would wait for itself for ever; "

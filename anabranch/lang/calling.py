@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from anabranch.lang.arguments import as_text
 from anabranch.lang.binding import Refused, bind_call
 from anabranch.lang.columns import is_stream
 from anabranch.lang.spec import EntrySpec
@@ -11,9 +12,10 @@ from anabranch.lang.values import coercer
 
 
 def as_id(id: Any) -> str:
-    if not isinstance(id, str) or not id:
-        raise TypeError(f"id= is a text that names the request, got {id!r}: write id=str(uuid.uuid4())")
-    return id
+    """The name of a request: it is written to disk with what the request did, and sent to other processes."""
+    if type(id) is str and not id:
+        raise TypeError("id= is a text that names the request, got '': write id=str(uuid.uuid4())")
+    return as_text("id", id, "a text that names the request", "id=str(uuid.uuid4())")
 
 
 def as_id_of_one(id: Any, data: Any) -> str:

@@ -132,7 +132,7 @@ def _rows_of_list(spec: EntrySpec, data: list[Any]) -> list[Row]:
                 raise BadInput(problem, entry=spec.name, row=i, value=given)
             given = {p.name: x for p, x in zip(fields, given, strict=False)}
         elif not isinstance(given, Mapping):
-            hint = f"write ({given!r},)" if len(fields) == 1 else "give one value per parameter"
+            hint = f"write ({short(given)},)" if len(fields) == 1 else "give one value per parameter"
             raise BadInput(
                 f"expected a dict or a tuple, got {show(given)}; {hint}", entry=spec.name, row=i, value=given
             )

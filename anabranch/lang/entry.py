@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.lang.binding import Refused, bind_call
 from anabranch.lang.columns import is_stream, read_batch
-from anabranch.lang.scalars import show
+from anabranch.lang.scalars import short, show
 from anabranch.lang.spec import EntrySpec, describe
 from anabranch.lang.types import NONE
 from anabranch.lang.values import coercer
@@ -152,8 +152,8 @@ def not_yet_on_entries(entry: str, name: str) -> AttributeError:
 
 
 def refuse_on_error(on_error: str) -> None:
-    if on_error != "raise":
-        raise NotImplementedError(f"on_error={on_error!r} is reserved: not yet available; leave it out")
+    if type(on_error) is not str or on_error != "raise":
+        raise NotImplementedError(f"on_error={short(on_error)} is reserved: not yet available; leave it out")
 
 
 def each_batch(many: Callable[[Any], Any], batches: Iterable[Any]) -> list[Any]:

@@ -6,6 +6,8 @@ type have equal hashes. Keys of different types never meet, because the keys of 
 
 from __future__ import annotations
 
+from anabranch.lang.scalars import show
+
 BUCKETS = 1024
 BLOCK = 64  # rows without a key go by blocks of sequence numbers to one instance
 
@@ -57,7 +59,7 @@ def hash_key(key: object) -> int:
         for item in key:
             h = splitmix64((h * 31 + hash_key(item)) & _MASK)
         return h
-    raise TypeError(f"{key!r} ({type(key).__name__}) is no key: use int, str, bytes, bool or a tuple of these")
+    raise TypeError(f"{show(key)} is no key: use int, str, bytes, bool or a tuple of these")
 
 
 def bucket(key: object) -> int:

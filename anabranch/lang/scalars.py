@@ -1,6 +1,9 @@
 """Scalars at run time: one coercing function per type without parameters.
 
-Python's own values take the first branch; numpy's scalars are taken as their Python kin.
+Python's own values take the first branch; numpy's scalars are taken as their Python kin. An object of a class of the
+caller's that is derived from int, float, str or bytes is taken as what it is underneath: `type` does not ask it, and
+neither do the methods of those types, so that what it overrides decides nothing. Law: no code of the caller runs for
+a value that is accepted.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ def short(value: Any) -> str:
     try:
         text = repr(value)
     except Exception:  # Python writes no int of more than 4300 digits
-        return f"an int of {value.bit_length()} bits" if value.__class__ is int else object.__repr__(value)
+        return f"an int of {value.bit_length()} bits" if type(value) is int else object.__repr__(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
@@ -46,31 +49,37 @@ def _numpy_kind(value: Any) -> str:
 
 
 def as_int(value: Any) -> int:
-    if value.__class__ is not int:
-        if isinstance(value, bool) or not (isinstance(value, int) or _numpy_kind(value) in ("i", "u")):
+    if type(value) is not int:
+        if issubclass(type(value), int) and type(value) is not bool:
+            value = int.__int__(value)
+        elif _numpy_kind(value) in ("i", "u"):
+            value = int(value)
+        else:
             reject(types.INT, value)
-        value = int(value)
     if INT_MIN <= value <= INT_MAX:
         return cast(int, value)
     raise OverflowError(f"expected int, got {show(value)}: it does not fit 64 bits")
 
 
 def as_float(value: Any) -> float:
-    if value.__class__ is float:
+    if type(value) is float:
         return value
-    if isinstance(value, bool):
+    if type(value) is bool:
         reject(types.FLOAT, value)
     kind = _numpy_kind(value)
-    if isinstance(value, float):
-        return float(value)
+    if issubclass(type(value), float):
+        return float.__float__(value)
     if kind == "f":
         exact = float(value)
         if exact != value and value == value:
             raise ValueError(f"expected float, got {show(value)}: no 64-bit float is exactly that")
         return exact
-    if not (isinstance(value, int) or kind in ("i", "u")):
+    if issubclass(type(value), int):
+        value = int.__int__(value)
+    elif kind in ("i", "u"):
+        value = int(value)
+    else:
         reject(types.FLOAT, value)
-    value = int(value)
     try:
         exact = float(value)
     except OverflowError:
@@ -81,7 +90,7 @@ def as_float(value: Any) -> float:
 
 
 def as_bool(value: Any) -> bool:
-    if value.__class__ is bool:
+    if type(value) is bool:
         return value
     if _numpy_kind(value) == "b":
         return bool(value)
@@ -89,9 +98,9 @@ def as_bool(value: Any) -> bool:
 
 
 def as_str(value: Any) -> str:
-    if not isinstance(value, str):
+    if not issubclass(type(value), str):
         reject(types.STR, value)
-    text: str = value if value.__class__ is str else str.__str__(value)
+    text: str = value if type(value) is str else str.__str__(value)
     if not text.isascii():
         try:
             text.encode("utf-8")
@@ -101,9 +110,9 @@ def as_str(value: Any) -> str:
 
 
 def as_bytes(value: Any) -> bytes:
-    if not isinstance(value, bytes):
+    if not issubclass(type(value), bytes):
         reject(types.BYTES, value)
-    return value if value.__class__ is bytes else bytes(value)
+    return value if type(value) is bytes else bytes(memoryview(value))
 
 
 def as_none(value: Any) -> None:
@@ -112,7 +121,7 @@ def as_none(value: Any) -> None:
 
 
 def as_date(value: Any) -> dt.date:
-    if value.__class__ is dt.date:
+    if type(value) is dt.date:
         return value
     if _numpy_kind(value) == "M":
         value = _numpy_time(types.DATE, value, "D")
@@ -126,7 +135,7 @@ def _as_moment(expected: Type, value: Any) -> dt.datetime:
         value = _numpy_time(expected, value, "us")
     if not isinstance(value, dt.datetime):
         reject(expected, value)
-    if value.__class__ is dt.datetime:
+    if type(value) is dt.datetime:
         return value
     if value != value:
         reject(expected, value, "it is no time")
@@ -168,7 +177,7 @@ def as_timedelta(value: Any) -> dt.timedelta:
         reject(types.TIMEDELTA, value)
     if not _DELTA_MIN <= value <= _DELTA_MAX:
         raise OverflowError(f"expected timedelta, got {show(value)}: it does not fit 64 bits of microseconds")
-    if value.__class__ is dt.timedelta:
+    if type(value) is dt.timedelta:
         return value
     if getattr(value, "nanoseconds", 0):
         raise ValueError(f"expected timedelta, got {show(value)}: a timedelta has microseconds, this has nanoseconds")

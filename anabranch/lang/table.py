@@ -14,6 +14,7 @@ from anabranch.lang import types
 from anabranch.lang.access import reading, refuse_frozen, writing
 from anabranch.lang.frozen import FrozenDict
 from anabranch.lang.journal import Journal
+from anabranch.lang.scalars import short
 from anabranch.lang.values import as_key, coercer, freeze
 from anabranch.lang.vector import ranked
 
@@ -220,7 +221,7 @@ class Table(Generic[K, V]):
     def _enter(self, key: Any) -> None:
         assert self._index is not None
         if not isinstance(key, tuple) or len(key) < 2:
-            raise TypeError(f"row(a) needs keys that are tuples of two or more, got the key {key!r}")
+            raise TypeError(f"row(a) needs keys that are tuples of two or more, got the key {short(key)}")
         self._index.setdefault(key[0], {})[key] = None  # type: ignore[index]
 
     def _leave(self, key: Any) -> None:

@@ -21,11 +21,13 @@ from anabranch.lang import types
 from anabranch.lang.annotations import parse
 from anabranch.lang.dense import DenseVector
 from anabranch.lang.frozen import FrozenDict, FrozenList, FrozenSet
-from anabranch.lang.scalars import SCALARS, as_int, as_str, reject, short
+from anabranch.lang.scalars import SCALARS, as_int, as_str, reject, short, show
 from anabranch.lang.types import Type, UnsupportedType
 from anabranch.lang.vector import Vector
 
 Coercer = Callable[[Any], Any]
+class_of = type
+"""Of a value, whatever it says of itself; here `type` is often the name of a type of ours."""
 
 
 def coerce(type: Type, value: Any, *, freeze: bool = False) -> Any:
@@ -94,7 +96,7 @@ def _tuple(type: Type, items: list[Coercer]) -> Coercer:
     size = len(items)
 
     def to_tuple(value: Any) -> Any:
-        if value.__class__ is not tuple or len(value) != size:
+        if class_of(value) is not tuple or len(value) != size:
             reject(type, value)
         i = 0
         try:
@@ -113,7 +115,7 @@ def _record(type: types.Record, fields: list[tuple[str, Coercer]]) -> Coercer:
     is_tuple = issubclass(cls, tuple)
 
     def to_record(value: Any) -> Any:
-        if value.__class__ is not cls:
+        if class_of(value) is not cls:
             reject(type, value)
         changed = False
         new = []
@@ -184,7 +186,7 @@ def _dict(type: Type, key: Coercer, item: Coercer, build: Callable[[dict[Any, An
 
 def _vector(type: Type, cls: type[Vector] | type[DenseVector], freeze: bool) -> Coercer:
     def to_vector(value: Any) -> Any:
-        if not isinstance(value, cls):
+        if not issubclass(class_of(value), cls):
             reject(type, value)
         return value._as_frozen() if freeze else value.copy()
 
@@ -292,13 +294,14 @@ def _type_of_all(values: Any, whole: Any, names: Mapping[str, Any] | None) -> Ty
 
 def as_key(value: Any) -> Any:
     """A key without a schema, as its Python kin; `TypeError` where it is no key type."""
-    if value.__class__ in (int, str):
-        return as_int(value) if value.__class__ is int else as_str(value)
-    t = type_of(value)
+    if type(value) in (int, str):
+        return as_int(value) if type(value) is int else as_str(value)
+    try:
+        t = type_of(value)
+    except RecursionError:
+        raise TypeError(f"{short(value)} is no key: it is nested too deeply") from None
     if not types.is_key(t):
-        raise TypeError(
-            f"{value!r} ({value.__class__.__name__}) is no key: use int, str, bytes, bool or a tuple of these"
-        )
+        raise TypeError(f"{show(value)} is no key: use int, str, bytes, bool or a tuple of these")
     return coerce(t, value)
 
 

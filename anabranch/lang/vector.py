@@ -52,7 +52,7 @@ class Vector:
 
     @reading
     def __getitem__(self, i: int) -> float:
-        return self._data.get(i if i.__class__ is int else as_int(i), 0.0)
+        return self._data.get(i if type(i) is int else as_int(i), 0.0)
 
     @reading
     def get(self, i: int, default: float = 0.0) -> float:

@@ -16,12 +16,14 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 from anabranch.lang.errors import MemoryFull
+from anabranch.lang.scalars import short
 
 UNITS = {"": 1, "B": 1} | {
     f"{prefix}{infix}B": base**power
     for infix, base in (("", 1000), ("i", 1024))
     for power, prefix in enumerate("KMGT", 1)
 }
+MOST = 1 << 63
 WAYS_ON = (
     "Give the app more with memory=, run it with more workers on more machines, or remove entries; "
     "state beyond memory is not supported yet"
@@ -35,17 +37,22 @@ def bytes_of(memory: Any) -> int:
     (4000000000, 1610612736, 512000000, 1000000)
     """
     if isinstance(memory, int) and not isinstance(memory, bool):
-        found = memory
+        found = int.__int__(memory)
+        size: float = found
     elif isinstance(memory, str):
+        memory = str.__str__(memory)
         match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", memory)
         units = {unit.lower(): size for unit, size in UNITS.items()}
         if match is None or match[2].lower() not in units:
-            raise ValueError(f'memory is a size such as "4GB", "512MB" or "1.5GiB", got {memory!r}')
-        found = int(float(match[1]) * units[match[2].lower()])
+            raise ValueError(f'memory is a size such as "4GB", "512MB" or "1.5GiB", got {short(memory)}')
+        size = float(match[1]) * units[match[2].lower()]
+        found = int(min(size, MOST))
     else:
-        raise TypeError(f'memory is a text such as "4GB" or a number of bytes, got {memory!r}: write memory="4GB"')
+        raise TypeError(f'memory is a text such as "4GB" or a number of bytes, got {short(memory)}: write memory="4GB"')
+    if size >= MOST:
+        raise ValueError(f'memory is less than 8 EiB, got {short(memory)}: write memory="4GB"')
     if found < 1:
-        raise ValueError(f'memory is more than nothing, got {memory!r}: write memory="4GB"')
+        raise ValueError(f'memory is more than nothing, got {short(memory)}: write memory="4GB"')
     return found
 
 

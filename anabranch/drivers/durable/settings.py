@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from anabranch.lang.arguments import as_choice, as_number, as_places, as_seconds
 
 if TYPE_CHECKING:
     from anabranch.runtime.messages import Version
@@ -73,17 +74,12 @@ def saving_of(
     to_version: int | None = None,
 ) -> Saving:
     """Read what was given to `ab.run`."""
-    several = isinstance(where, list | tuple)
-    for one in where if several else [where]:
-        if not isinstance(one, str | os.PathLike) or not os.fspath(one):
-            raise TypeError(f"checkpoint is a path, a URL or a list of paths, got {one!r}: write checkpoint='state'")
-    for name, given, known in (
-        ("durability", durability, DURABILITY),
-        ("snapshot_mode", mode, MODES),
-        ("fence", fence, FENCES),
-    ):
-        if given not in known:
-            raise ValueError(f"{name} is one of {', '.join(map(repr, known))}, got {given!r}")
-    if not every > 0 or size < 1:
-        raise ValueError(f"snapshot_every is seconds and snapshot_bytes bytes, above 0, got {every!r} and {size!r}")
-    return Saving(where, durability, mode, every, size, fence, to_version)
+    return Saving(
+        as_places("checkpoint", where, "checkpoint='state'"),
+        as_choice("durability", durability, DURABILITY),
+        as_choice("snapshot_mode", mode, MODES),
+        as_seconds("snapshot_every", every, "snapshot_every=60.0"),
+        as_number("snapshot_bytes", size, "a number of bytes", "snapshot_bytes=1 << 30", least=1),
+        as_choice("fence", fence, FENCES),
+        None if to_version is None else as_number("to_version", to_version, "a version", "to_version=120"),
+    )

@@ -24,10 +24,12 @@ from anabranch.engines.connected.link import Link
 from anabranch.engines.connected.reports import RemoteExplanation, read_explanation, read_metrics
 from anabranch.engines.connected.states import RemoteStates
 from anabranch.engines.embedded.metrics import Metrics
+from anabranch.lang.arguments import as_instance, as_text
 from anabranch.lang.calling import Calling, as_id_of_one
 from anabranch.lang.columns import is_stream
 from anabranch.lang.entry import each_batch, not_yet_on_entries, refuse_on_error
 from anabranch.lang.errors import BadInput
+from anabranch.lang.scalars import short
 from anabranch.lang.spec import RESERVED, EntrySpec
 from anabranch.lang.types import NONE, Record
 
@@ -45,10 +47,13 @@ def connect(address: str, token: str, *, tls: Tls | None = None) -> RemoteApp:
     ...         far.state.ratings.row(7)
     Vector({42: 5.0})
     """
-    if not isinstance(address, str) or not address.startswith(SCHEMES):
-        raise ValueError(f"an address begins with {' or '.join(SCHEMES)}, got {address!r}: give served.address")
-    if not isinstance(token, str):
+    if type(address) is not str or not address.startswith(SCHEMES):
+        raise ValueError(f"an address begins with {' or '.join(SCHEMES)}, got {short(address)}: give served.address")
+    address = as_text("address", address, "a text of the form grpc://HOST:PORT", "ab.connect(served.address, ...)")
+    if type(token) is not str:
         raise TypeError("the token is the text that served.token has where the app runs")
+    if tls is not None:
+        tls = as_instance("tls", tls, Tls, "tls=ab.Tls(roots=...)")
     if address.startswith(SCHEMES[1]):
         tls = tls or Tls()
     elif tls is not None:
@@ -131,7 +136,11 @@ class RemoteApp:
 
     def _ask(self, kind: str, *given: Any, effects: bool = False) -> Any:
         values = self._described.values
-        return answer(values, self._link.ask(values.encode((kind, *given)), effects))
+        try:
+            request = values.encode((kind, *given))
+        except RecursionError:
+            raise ValueError("what was given is nested too deeply to be sent") from None
+        return answer(values, self._link.ask(request, effects))
 
 
 class RemoteEntry:

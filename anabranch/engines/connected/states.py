@@ -10,6 +10,7 @@ from anabranch.drivers.described import StateDescribed
 from anabranch.engines.connected.batches import outgoing, tell_here
 from anabranch.lang.errors import BadInput, FrozenAttribute, FrozenError
 from anabranch.lang.marks import is_builtin
+from anabranch.lang.scalars import short
 from anabranch.lang.spec import EntrySpec, Parameter
 from anabranch.lang.types import NONE
 from anabranch.lang.values import freeze
@@ -36,7 +37,7 @@ class RemoteStates:
         raise AttributeError(_no_state(name, views))
 
     def __getitem__(self, name: str) -> RemoteState:
-        if name not in self._views:
+        if type(name) is not str or name not in self._views:
             raise KeyError(_no_state(name, self._views))
         return self._views[name]
 
@@ -156,8 +157,12 @@ class RemoteState:
 
     def _read(self, member: str, *args: Any, **named: Any) -> Any:
         # Frozen: a number of numpy's is then one of Python's, which has a form outside of this process.
-        given = tuple([freeze(x) for x in args])
-        return self._ask("read", self._state.name, member, given, {n: freeze(x) for n, x in named.items()})
+        try:
+            given = tuple([freeze(x) for x in args])
+            by_name = {n: freeze(x) for n, x in named.items()}
+        except RecursionError:
+            raise ValueError(f"{self._state.name}.{member}: what was given is nested too deeply to be sent") from None
+        return self._ask("read", self._state.name, member, given, by_name)
 
 
 def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -166,4 +171,4 @@ def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _no_state(name: str, views: Mapping[str, Any]) -> str:
-    return f"the app has no state {name!r}: states are {', '.join(views) or 'none'}"
+    return f"the app has no state {short(name)}: states are {', '.join(views) or 'none'}"

@@ -26,6 +26,7 @@ from anabranch.engines.embedded.tiers import Tiers
 from anabranch.graph.nodes import Graph
 from anabranch.kernels import PythonCode
 from anabranch.lang import Program
+from anabranch.lang.arguments import as_choice
 from anabranch.lang.spec import describe
 from anabranch.runtime.backlog import Backlog, Limits
 from anabranch.runtime.collecting import Copies
@@ -51,8 +52,7 @@ def launcher_of(hosts: str, workers: int) -> Launcher | None:
             "ab.run was called in a worker process, while it read the program, and would start workers that start "
             'workers: put what starts the app under `if __name__ == "__main__":`'
         )
-    if hosts not in HOSTS:
-        raise ValueError(f"hosts is one of {', '.join(map(repr, HOSTS))}, got {hosts!r}")
+    hosts = as_choice("hosts", hosts, HOSTS)
     return None if hosts == "threads" else Processes(workers)
 
 

@@ -19,7 +19,7 @@ from anabranch.drivers.callers import Gate, Stopped
 from anabranch.drivers.clock import Clock, SystemClock
 from anabranch.drivers.durable.marks import CALL
 from anabranch.drivers.durable.settings import Recovery, Saving, saving_of
-from anabranch.drivers.fleet import Launcher, Network, Patience
+from anabranch.drivers.fleet import Launcher, Network, Patience, network_of
 from anabranch.drivers.tls import Tls
 from anabranch.engines.embedded.apart import Apart, launcher_of
 from anabranch.engines.embedded.autoscaling import Autoscaling
@@ -39,9 +39,11 @@ from anabranch.engines.embedded.tracebacks import let_go
 from anabranch.graph.nodes import Graph
 from anabranch.kernels import PythonCode
 from anabranch.lang import Program
+from anabranch.lang.arguments import WORKERS, as_choice, as_flag, as_instance, as_number, as_workers
 from anabranch.lang.columns import read_batch
 from anabranch.lang.entry import each_batch
 from anabranch.lang.errors import MemoryFull
+from anabranch.lang.scalars import as_int, short, show
 from anabranch.lang.spec import EntrySpec, describe
 from anabranch.runtime.backlog import Limits
 from anabranch.runtime.elastic import Autoscale, Decision
@@ -125,23 +127,24 @@ def run(
     ...     app.recommend(2)
     Vector({10: 2.0, 11: 1.0})
     """
-    if not isinstance(program, Program):
+    if not issubclass(type(program), Program):
         shown = f": write ab.run({program.__name__}())" if isinstance(program, type) else ""
-        raise TypeError(f"ab.run takes an object of a program class, got {program!r}{shown}")
-    if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool) or workers < 1):
-        raise ValueError(f"workers is a number of threads, at least 1, got {workers!r}: write ab.run(..., workers=2)")
-    if tier not in TIERS:
-        raise ValueError(f"tier is one of {', '.join(map(repr, TIERS))}, got {tier!r}")
-    if autoscale is not None and not isinstance(autoscale, Autoscale):
-        raise TypeError(f"autoscale is an ab.Autoscale, got {autoscale!r}: write autoscale=ab.Autoscale(max=4)")
-    if not isinstance(spares, int) or isinstance(spares, bool) or spares < 0:
-        raise ValueError(f"spares is a number of workers, at least 0, got {spares!r}: write ab.run(..., spares=1)")
+        raise TypeError(f"ab.run takes an object of a program class, got {short(program)}{shown}")
+    tier, history = as_choice("tier", tier, TIERS), as_flag("history", history)
+    if autoscale is not None:
+        autoscale = as_instance("autoscale", autoscale, Autoscale, "autoscale=ab.Autoscale(max=4)")
+    spares = as_number("spares", spares, "a number of workers", "ab.run(..., spares=1)", most=WORKERS)
     limit = None if memory is None else bytes_of(memory)
-    workers = workers or (os.cpu_count() or 1 if autoscale is None else autoscale.min)
+    if workers is None:
+        workers = min(os.cpu_count() or 1, WORKERS) if autoscale is None else autoscale.min
+    workers = as_workers(workers, "ab.run(..., workers=2)")
+    network = network_of(tls, ports)
+    if clock is not None and not all(callable(getattr(type(clock), name, None)) for name in ("now", "wait", "start")):
+        raise TypeError(f"clock is a clock for tests, got {show(clock)}: leave it out, or see anabranch.testing")
     saving = None
     if checkpoint is not None:
         saving = saving_of(checkpoint, durability, snapshot_mode, snapshot_every, snapshot_bytes, fence, to_version)
-    same: dict[str, Any] = {"network": Network(tls, ports), "saving": saving, "clock": clock}
+    same: dict[str, Any] = {"network": network, "saving": saving, "clock": clock}
     if on is not None:
         from anabranch.engines.spark.app import run_on
 
@@ -316,9 +319,7 @@ class App:
         ...     app, app.state.ratings.row(7)
         (<app Recommender, 3 workers, version 2>, Vector({42: 5.0}))
         """
-        if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
-            raise ValueError(f"workers is a number, at least 1, got {workers!r}: write app.scale(workers=2)")
-        self._spreading.follow(Decision(workers, None, "asked for"))
+        self._spreading.follow(Decision(as_workers(workers, "app.scale(workers=2)"), None, "asked for"))
 
     def checkpoint(self) -> int:
         """Make a snapshot now; gives the version that it holds, once that is on disk. The app needs a
@@ -334,8 +335,13 @@ class App:
         return found
 
     def _past(self, state: str, version: int) -> Before:
-        if isinstance(version, bool) or not isinstance(version, int) or not 0 <= version <= self.version:
-            raise ValueError(f"versions are the numbers from 0 to {self.version}, got {version!r}")
+        newest = self.version
+        try:
+            version = as_int(version)
+        except (TypeError, ValueError, OverflowError):
+            version = -1
+        if not 0 <= version <= newest:
+            raise ValueError(f"versions are the numbers from 0 to {newest}, got {short(version)}")
         self._engine.driver.desk.make_durable()
         return Before(self._engine.saved.past(state, version), size_of)
 

@@ -20,6 +20,7 @@ from anabranch.lang.columns import arrow_array, arrow_field, read_batch
 from anabranch.lang.distribution import Distribution
 from anabranch.lang.errors import BadInput, FrozenAttribute, FrozenError
 from anabranch.lang.marks import copy_state, freeze_state, is_builtin
+from anabranch.lang.scalars import short
 from anabranch.lang.spec import EntrySpec, Parameter
 from anabranch.lang.types import NONE
 from anabranch.lang.values import as_key, same_value
@@ -50,7 +51,7 @@ class States:
         raise AttributeError(_no_state(name, views))
 
     def __getitem__(self, name: str) -> StateView:
-        if name not in self._views:
+        if type(name) is not str or name not in self._views:
             raise KeyError(_no_state(name, self._views))
         return self._views[name]
 
@@ -301,4 +302,4 @@ def _first_parameter(method: Any) -> str | None:
 
 
 def _no_state(name: str, views: Mapping[str, Any]) -> str:
-    return f"the app has no state {name!r}: states are {', '.join(views) or 'none'}"
+    return f"the app has no state {short(name)}: states are {', '.join(views) or 'none'}"

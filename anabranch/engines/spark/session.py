@@ -15,6 +15,7 @@ from typing import Any
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from anabranch.lang.scalars import short
 from anabranch.state.budget import as_text
 
 JOB = "anabranch-job-"  # begins the names of threads that wait for the job of a worker
@@ -54,7 +55,7 @@ def local_session(workers: int) -> SparkSession:
 
 def session_of(on: object, workers: int, memory: int | None = None) -> SparkSession:
     """The session that `on=` means, if it can host so many workers whose states take so many bytes together."""
-    if on == "spark":
+    if type(on) is str and on == "spark":
         session = local_session(workers)
     elif isinstance(on, SparkSession):
         session = on
@@ -64,7 +65,7 @@ def session_of(on: object, workers: int, memory: int | None = None) -> SparkSess
             "start the app where the driver is, with SparkSession.builder.master(...)"
         )
     else:
-        raise TypeError(f'on is a SparkSession or "spark", got {on!r}: write ab.run(..., on=spark)')
+        raise TypeError(f'on is a SparkSession or "spark", got {short(on)}: write ab.run(..., on=spark)')
     _check(session.sparkContext, workers)
     if memory is not None:
         _check_memory(session.sparkContext, workers, memory)
