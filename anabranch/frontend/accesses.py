@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from anabranch.frontend import expressions, resolve
+from anabranch.frontend import expressions, hints, resolve
 from anabranch.frontend.context import Context, is_multi
 from anabranch.frontend.scope import Var
 from anabranch.frontend.states import Misuse, Use, method_names, use
@@ -153,7 +153,7 @@ def _allowed(
                 node,
                 "AB301",
                 f"'{shown}' needs the whole of the partitioned state '{name}'",
-                _whole_hint(name, found.writes),
+                hints.whole_of(state, found.writes),
             )
             return False
         if is_multi(args[found.key]):
@@ -165,7 +165,7 @@ def _allowed(
                 node,
                 "AB409",
                 f"'{shown}' writes the partitioned state '{name}' on every instance",
-                f"write by key: self.{name}[key] = ...",
+                hints.write_by_key(state),
             )
             return False
         if state.cls in (DenseVector, DenseMatrix):
@@ -181,7 +181,7 @@ def _allowed(
                 node,
                 "AB309",
                 f"'{shown}' by key on each worker's part of '{name}'",
-                f"read it by key without everywhere: self.{name}[key]",
+                hints.read_by_key(state),
             )
             return False
     if state.distribution is Distribution.REPLICATED and found.writes and not everywhere:
@@ -189,7 +189,7 @@ def _allowed(
             node,
             "AB311",
             f"'{shown}' writes the replicated state '{name}' on one instance only",
-            f"write it on all: {_everywhere_hint(name, method)}",
+            f"write it on all: {hints.write_everywhere(state, method)}",
         )
         return False
     if multi and (not everywhere or (found.writes and state.distribution is Distribution.REPLICATED)):
@@ -201,24 +201,6 @@ def _allowed(
         )
         return False
     return True
-
-
-def _everywhere_hint(name: str, method: str) -> str:
-    state = f"ab.everywhere(self.{name})"
-    match method:
-        case "__setitem__":
-            return f"{state}[key] = ..."
-        case "__delitem__":
-            return f"del {state}[key]"
-        case "value=":
-            return f"{state}.value = ..."
-    return f"{state}.{method}(...)"
-
-
-def _whole_hint(name: str, writes: bool) -> str:
-    if writes:
-        return f"write by key: self.{name}[key] = ..."
-    return f"use one key, or look at each worker's part: ab.gather(ab.everywhere(self.{name}).items())"
 
 
 def _key(cx: Context, state: State, everywhere: bool, found: Use, args: Sequence[Expr]) -> tuple[Expr, Expr] | None:

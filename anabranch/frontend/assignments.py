@@ -11,6 +11,7 @@ from anabranch.frontend import (
     displays,
     expressions,
     functions,
+    hints,
     resolve,
     stores,
     value_calls,
@@ -268,12 +269,7 @@ def _in_place(cx: Context, node: ast.AugAssign, op: str, old: Expr, value: Expr)
 
 def _delete(cx: Context, node: ast.Delete, target: ast.expr) -> None:
     if not isinstance(target, ast.Subscript):
-        cx.error(
-            node,
-            "AB501",
-            f"'del {cx.text(target)}' forgets a variable",
-            "leave it, or delete an entry: del self.t[key]",
-        )
+        _delete_whole(cx, node, target)
         return
     state = accesses.state_of(cx, target.value)
     if state is not None:
@@ -287,3 +283,17 @@ def _delete(cx: Context, node: ast.Delete, target: ast.expr) -> None:
         return
     value_calls.change(cx, node, receiver, Method(NONE, True), [])
     cx.emit(Do(Apply("delitem", (receiver, key), NONE, cx.span(node)), cx.span(node)))
+
+
+def _delete_whole(cx: Context, node: ast.Delete, target: ast.expr) -> None:
+    state = accesses.state_of(cx, target)
+    if state is not None:
+        message = f"'del {cx.text(target)}' deletes the state '{state[0].name}'"
+        cx.error(node, "AB501", message, hints.deletion_of(state[0]))
+        return
+    cx.error(
+        node,
+        "AB501",
+        f"'del {cx.text(target)}' forgets a variable",
+        "leave it, or delete an entry of a state or a dict: del NAME[key]",
+    )

@@ -15,6 +15,7 @@ from anabranch.frontend import (
     displays,
     expressions,
     functions,
+    hints,
     library,
     library_calls,
     records,
@@ -154,7 +155,7 @@ def _everywhere(cx: Context, node: ast.Call, arg: ast.expr) -> Expr:
             node,
             "AB303",
             f"the state '{name}' on every instance is used as a value",
-            f"call a method of it: ab.everywhere(self.{name}).items()",
+            hints.everywhere_read_of(state[0], f"ab.everywhere(self.{name})"),
         )
     if not expressions.emits(cx, arg):
         return cx.error(node, "AB411", "everywhere without state in it", "write ab.everywhere(self.NAME.method(...))")

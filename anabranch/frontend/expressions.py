@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from anabranch.frontend import accesses, calls, comprehensions, conditions, displays, resolve
+from anabranch.frontend import accesses, calls, comprehensions, conditions, displays, hints, resolve
 from anabranch.frontend.context import Context, is_multi
 from anabranch.frontend.methods import attribute, attribute_names, empty
 from anabranch.frontend.operators import binary, index, sliced, unary
 from anabranch.frontend.scope import Var
 from anabranch.frontend.unit import MISSING
 from anabranch.graph.code import Access, Apply, Assign, Config, Const, Expr, Gather, Local
-from anabranch.lang.distribution import Distribution
 from anabranch.lang.types import (
     BOOL,
     BYTES,
@@ -168,7 +167,7 @@ def _name(cx: Context, node: ast.Name) -> Expr:
             node,
             "AB303",
             f"'{node.id}' is the state {var.handle} on every instance, not a value",
-            f"call a method of it: {node.id}.items()",
+            hints.everywhere_read_of(cx.unit.states[var.handle], node.id),
         )
     if var.mixed:
         return cx.error(
@@ -229,11 +228,7 @@ def _property(receiver: Type, name: str) -> Any:
 def _self_attribute(cx: Context, node: ast.Attribute) -> Expr:
     unit = cx.unit
     if node.attr in unit.states:
-        hint = f"call a method of it: self.{node.attr}.NAME(...)"
-        if unit.states[node.attr].distribution is Distribution.PARTITIONED:
-            hint = (
-                f"read one entry: self.{node.attr}[key], or each worker's part: ab.everywhere(self.{node.attr}).items()"
-            )
+        hint = hints.read_of(unit.states[node.attr])
         return cx.error(node, "AB303", f"the state '{node.attr}' is used as a value", hint)
     kind = unit.config.get(node.attr)
     if kind is not None:

@@ -69,7 +69,7 @@ def use(state: State, name: str, args: Sequence[Type]) -> Use | Misuse | None:
 def method_names(state: State) -> list[str]:
     rules = _RULES.get(state.cls)
     if rules is not None:
-        return sorted(n for n in rules if not n.startswith("__"))
+        return sorted(n for n in rules if n.isidentifier() and not n.startswith("__"))
     return sorted(n for n, f in vars(state.cls).items() if hasattr(f, "__anabranch_mark__"))
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from anabranch.frontend import accesses, displays, expressions, value_calls
+from anabranch.frontend import accesses, displays, expressions, hints, value_calls
 from anabranch.frontend.context import Context
 from anabranch.frontend.methods import Method, stored_item
 from anabranch.graph.code import Apply, Do, Expr
 from anabranch.graph.nodes import State
-from anabranch.lang.distribution import Distribution
 from anabranch.lang.types import (
     NONE,
     UNKNOWN,
@@ -119,7 +118,7 @@ def store_self(cx: Context, node: ast.AST, target: ast.Attribute) -> None:
             node,
             "AB304",
             f"the state '{name}' is assigned outside __init__",
-            _assign_hint(cx.unit.states[name]),
+            hints.assignment_of(cx.unit.states[name]),
         )
     elif name in cx.unit.config:
         cx.error(
@@ -135,12 +134,3 @@ def store_self(cx: Context, node: ast.AST, target: ast.Attribute) -> None:
             f"the attribute '{name}' is set outside __init__",
             f"keep it in a declared state: {name}: ab.Partitioned[ab.Table[...]]",
         )
-
-
-def _assign_hint(state: State) -> str:
-    match state.distribution:
-        case Distribution.PARTITIONED:
-            return f"write its entries: self.{state.name}[key] = ..."
-        case Distribution.REPLICATED:
-            return f"write all of it: ab.everywhere(self.{state.name}).assign(...)"
-    return f"write its entries, or all of it: self.{state.name}.assign(...)"

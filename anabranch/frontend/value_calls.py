@@ -9,6 +9,7 @@ from anabranch.frontend import (
     calls,
     displays,
     expressions,
+    hints,
     library_calls,
     records,
 )
@@ -19,8 +20,6 @@ from anabranch.frontend.scope import Var
 from anabranch.graph.code import Apply, Config, Const, Expr, Local
 from anabranch.lang.types import (
     UNKNOWN,
-    Dict,
-    List,
     Optional,
     Record,
     Set,
@@ -115,7 +114,7 @@ def change(cx: Context, node: ast.AST, receiver: Expr, found: Method, args: Sequ
             node,
             "AB302",
             "this value belongs to state: build a new value and store it",
-            _new_value_hint(kind),
+            hints.new_value(cx.unit.states.values(), kind),
         )
         return False
     if cx.everywhere and not is_multi(receiver):
@@ -136,17 +135,6 @@ def change(cx: Context, node: ast.AST, receiver: Expr, found: Method, args: Sequ
         if var is not None:
             cx.env[receiver.name] = Var(var.type, var.multi, True)
     return True
-
-
-def _new_value_hint(kind: Type) -> str:
-    match kind:
-        case List():
-            return "self.t[k] = self.t.get(k, []) + [x]"
-        case Dict():
-            return "self.t[k] = old | {key: value}"
-        case Set():
-            return "self.t[k] = old | {x}"
-    return "write the entry of the state itself: self.m[i, j] = x, or change a copy: x = x.copy()"
 
 
 def _root_is_config(expr: Expr) -> bool:
