@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from anabranch.graph.code import (
     Apply,
     Assign,
     Body,
+    Clause,
     Comprehension,
     Const,
     Expr,
@@ -26,7 +27,8 @@ from anabranch.lang.types import Tuple, Type
 
 # The list that a comprehension with state fills is used once: whoever takes it is its only owner.
 _MOVED = re.compile(r"comp\.\d+\.out$")
-_COPIES = frozenset((list, sorted, set, frozenset, dict, reversed, enumerate, zip, Vector, DenseVector))
+_COPIES_OF_ONE = frozenset((list, sorted, set, frozenset, dict, reversed))
+_COPIES = _COPIES_OF_ONE | {enumerate, zip, Vector, DenseVector}
 
 
 def alias_groups(body: Body) -> list[frozenset[str]]:
@@ -72,8 +74,21 @@ def shared_inside(body: Body) -> set[str]:
 
 
 def repeats(expr: Expr) -> bool:
-    """May it hold one mutable value in two places? Only what is made of new parts alone does not."""
-    return _holds_any(expr.type) and not isinstance(expr, Local) and not _is_new(expr)
+    """May it hold one mutable value in two places? Not if it is made of new parts alone, or copies what does not."""
+    if not _holds_any(expr.type) or isinstance(expr, Local) or _is_new(expr):
+        return False
+    source = _copied(expr)
+    return source is None or repeats(source)
+
+
+def _copied(expr: Expr) -> Expr | None:
+    """What this expression copies, each element once."""
+    match expr:
+        case Apply("call", (Const(function), source)) if function in _COPIES_OF_ONE:
+            return source
+        case Apply("slice", (source, *_)) | Apply("method:copy", (source,)):
+            return source
+    return None
 
 
 def _holds_any(kind: Type) -> bool:
@@ -89,6 +104,8 @@ def _is_new(expr: Expr) -> bool:
         case Comprehension(_, element):
             return _is_new(element)
         case Apply("call", (Const(function), *args)) if function in _COPIES:
+            return not any(holds_sharing(a.type) for a in args)
+        case Apply("slice" | "method:copy" | "+" | "*" | "|" | "&" | "-" | "^", args):
             return not any(holds_sharing(a.type) for a in args)
     return not sharing(expr.type)
 
@@ -150,10 +167,20 @@ def shares(expr: Expr, parts: bool = False) -> Iterator[str]:
         case Apply("list" | "tuple" | "dict" | "set", args):
             for arg in args:
                 yield from shares(arg)
-        case Comprehension(_, element) if not sharing(element.type):
-            pass
+        case Comprehension(_, element, clauses):
+            yield from _taken_by(element, clauses)
         case _:
             yield from (name for name in sharing_names(expr) if not _MOVED.search(name))
+
+
+def _taken_by(element: Expr, clauses: Sequence[Clause]) -> set[str]:
+    """What the elements of a comprehension share: variables of its own stand for elements of their sources."""
+    found = set(shares(element))
+    for clause in reversed(clauses):
+        own = set(target_names(clause.target))
+        if found & own:
+            found = (found - own) | set(elements_of(clause.source))
+    return found
 
 
 def elements_of(expr: Expr) -> Iterator[str]:

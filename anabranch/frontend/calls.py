@@ -238,7 +238,7 @@ def _call_static(cx: Context, node: ast.Call, target: Any) -> Expr:
         return _call_function_object(cx, node, target)
     if isinstance(target, ModuleType) or not callable(target):
         return cx.error(node, "AB502", f"'{text}' cannot be called", "call a function")
-    return _unknown(cx, node)
+    return _unknown(cx, node, target)
 
 
 def _forbidden_hint(code: str) -> str:
@@ -251,19 +251,20 @@ def _forbidden_hint(code: str) -> str:
     }[code]
 
 
-def _unknown(cx: Context, node: ast.Call) -> Expr:
+def _unknown(cx: Context, node: ast.Call, target: Any) -> Expr:
     text = cx.text(node.func)
+    instead = library.instead_of(target)
     return cx.error(
         node,
         "AB502",
         f"'{text}' is not known to be free of effects",
-        "if it is, write a function with annotations around it and mark that with @ab.pure",
+        instead or "if it is, write a function with annotations around it and mark that with @ab.pure",
     )
 
 
 def _call_function_object(cx: Context, node: ast.Call, target: FunctionType) -> Expr:
     if not is_users_own(target):
-        return _unknown(cx, node)
+        return _unknown(cx, node, target)
     args, keywords = arguments(cx, node)
     return call_function(cx, node, target, args, keywords)
 

@@ -8,7 +8,7 @@ from anabranch.frontend.methods import empty
 from anabranch.frontend.pieces import Cut, Edge
 from anabranch.frontend.sharing import Pairs, pairs_on
 from anabranch.graph.code import Body
-from anabranch.graph.effects import changed_names, changed_parts
+from anabranch.graph.effects import changed_names, changed_parts, sharing
 from anabranch.graph.nodes import Dispatch, Variable
 from anabranch.lang.types import (
     NUMBER,
@@ -22,6 +22,7 @@ from anabranch.lang.types import (
     Set,
     Tuple,
     Type,
+    is_mutable,
     is_value,
 )
 
@@ -118,23 +119,61 @@ def _mentions(kind: Type, wanted: Type) -> bool:
 
 def _check_sharing(edge: Edge, pairs: Pairs, inside: set[str], report: Report) -> None:
     """Two names of one value would become two values on the way."""
-    carried = {v.name for v in edge.carries}
+    carried = {v.name: v.type for v in edge.carries}
     body = edge.target.body
     changed, parts = changed_through(body, changed_names(body), changed_parts(body))
-    for name in sorted(carried & inside & parts):
-        report.add(
-            "AB511",
-            edge.span,
-            f"'{shown(name)}' may hold one value twice that is changed at another place",
-            "store copies: xs.append(ys.copy())",
-        )
     for first, second in sorted(sorted(p) for p in pairs if p & changed):
         report.add(
             "AB511",
             edge.span,
-            f"'{shown(first)}' and '{shown(second)}' may be one value that is changed at another place",
-            "read the state on a line before, or make a copy: x = y.copy()",
+            f"'{shown(first)}' and '{shown(second)}' may share a value that is changed after another place is reached "
+            "here: values are copied on the way, so the change would show under one name only",
+            _separate(first, carried[first], second, carried[second]),
         )
+    for name in sorted(carried.keys() & inside & parts):
+        report.add(
+            "AB511",
+            edge.span,
+            f"'{shown(name)}' may hold one value twice that is changed after another place is reached here: values are "
+            "copied on the way, so the change would show once only",
+            "put copies into it: xs.append(ys.copy())",
+        )
+
+
+def _separate(first: str, first_type: Type, second: str, second_type: Type) -> str:
+    """The copy that makes two values of one."""
+    names = [shown(first), shown(second)]
+    if not all(map(str.isidentifier, names)):
+        return "read the state on a line before, or make a copy: x = y.copy()"
+    if first_type == second_type:
+        return f"make one of them a copy where it is assigned: {names[1]} = {_copy(names[0], first_type)}"
+    part = names[0] if _inside(first_type, second_type) else names[1]
+    kind = first_type if part == names[0] else second_type
+    return f"make '{part}' a copy where it is assigned: {part} = {_copy('...', kind)}"
+
+
+def _inside(kind: Type, other: Type) -> bool:
+    """Can a value of the first type be a part of one of the second?"""
+    match other:
+        case List(of) | Set(of) | Optional(of):
+            return of == kind or _inside(kind, of)
+        case Dict(_, of):
+            return of == kind or _inside(kind, of)
+        case Tuple(items):
+            return any(i == kind or _inside(kind, i) for i in items)
+    return False
+
+
+def _copy(text: str, kind: Type) -> str:
+    """The code of a copy that shares nothing with what it copies."""
+    match kind:
+        case List(of):
+            return f"[{_copy('x', of)} for x in {text}]" if sharing(of) else f"list({text})"
+        case Dict(_, of):
+            return f"{{k: {_copy('v', of)} for k, v in {text}.items()}}" if sharing(of) else f"dict({text})"
+        case Set():
+            return f"set({text})"
+    return f"{text}.copy()" if is_mutable(kind) else text
 
 
 def shown(name: str) -> str:

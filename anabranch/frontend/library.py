@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 import builtins
+import copy
 import datetime as dt
 import math
 import statistics
@@ -323,6 +324,12 @@ FORBIDDEN_MODULES: Mapping[str, tuple[str, str]] = MappingProxyType(
         **dict.fromkeys(("importlib", "inspect", "ctypes", "gc"), ("AB508", "access to names at run time")),
     }
 )
+_INSTEAD: Mapping[Any, str] = MappingProxyType(
+    {
+        copy.copy: "write list(xs), dict(d), set(s) or x.copy()",
+        copy.deepcopy: "write out what is copied: [list(x) for x in xs]",
+    }
+)
 CLOCKS = frozenset(("now", "utcnow", "today"))
 
 
@@ -339,6 +346,14 @@ def forbidden(function: Any) -> tuple[str, str] | None:
         if module == prefix or module.startswith((prefix + ".", "_" + prefix)):
             return why
     return None
+
+
+def instead_of(function: Any) -> str | None:
+    """What does the same and may be called."""
+    try:
+        return _INSTEAD.get(function)
+    except TypeError:
+        return None
 
 
 def rule_of(function: Any) -> Rule | None:
