@@ -202,12 +202,7 @@ def _call_static(cx: Context, node: ast.Call, target: Any) -> Expr:
         return cx.error(node, "AB901", f"ab.{later} is reserved: not yet available", resolve.not_yet_hint(later))
     why = library.forbidden(target)
     if why is not None:
-        return cx.error(
-            node,
-            why[0],
-            f"'{text}' is {why[1]}: entries must give the same result whenever they run",
-            _forbidden_hint(why[0]),
-        )
+        return resolve.forbidden(cx, node, why, text)
     if hasattr(target, "__anabranch_pure__"):
         return _call_pure(cx, node, target)
     if resolve.is_exception(target):
@@ -239,16 +234,6 @@ def _call_static(cx: Context, node: ast.Call, target: Any) -> Expr:
     if isinstance(target, ModuleType) or not callable(target):
         return cx.error(node, "AB502", f"'{text}' cannot be called", "call a function")
     return _unknown(cx, node, target)
-
-
-def _forbidden_hint(code: str) -> str:
-    return {
-        "AB504": "take the time as a parameter",
-        "AB505": "take the random number as a parameter (ab.random comes later)",
-        "AB506": "read before and pass it as a parameter, or return what is to be shown or saved",
-        "AB508": "write out what is meant",
-        "AB509": "use a key of your own, or compare with ==",
-    }[code]
 
 
 def _unknown(cx: Context, node: ast.Call, target: Any) -> Expr:

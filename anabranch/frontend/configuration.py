@@ -6,13 +6,13 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from anabranch.frontend import expressions
+from anabranch.frontend import expressions, library, resolve
 from anabranch.frontend.context import Context, Frame
 from anabranch.frontend.diagnostics import Report
 from anabranch.frontend.functions import annotation_type
 from anabranch.frontend.read import plain_function
 from anabranch.frontend.scope import Env, Var
-from anabranch.frontend.unit import Definition, Names, Unit, assigned_names, self_name
+from anabranch.frontend.unit import MISSING, Definition, Names, Unit, assigned_names, self_name
 from anabranch.lang.types import UNKNOWN, Iter, Type, UnsupportedType
 from anabranch.lang.values import type_of
 
@@ -22,6 +22,8 @@ def configuration(unit: Unit) -> dict[str, Type]:
     found: dict[str, Type] = {}
     for name, value in unit.spec.config.items():
         found[name] = _config_type(value)
+        if found[name] == UNKNOWN:
+            _note_outside(unit, name, type(value))
     init = unit.methods.get("__init__")
     if init is None:
         return found
@@ -46,7 +48,24 @@ def configuration(unit: Unit) -> dict[str, Type]:
         if name in unit.states or name in found:
             continue
         found[name] = scratch.config[name] = _value_type(cx, node)
+        if found[name] == UNKNOWN and isinstance(node, ast.expr):
+            _note_outside(unit, name, _class_of(cx, node))
     return found
+
+
+def _note_outside(unit: Unit, name: str, made: type | None) -> None:
+    why = None if made is None else library.forbidden_object(made)
+    if why is not None:
+        unit.outside[name] = why
+
+
+def _class_of(cx: Context, node: ast.expr) -> type | None:
+    """The class of a global object, or of what a call makes; None where it is not known."""
+    if isinstance(node, ast.Call):
+        made = resolve.static(cx, node.func)
+        return None if made is MISSING else library.made_by(made)
+    value = resolve.static(cx, node)
+    return None if value is MISSING else type(value)
 
 
 def _config_type(value: Any) -> Type:

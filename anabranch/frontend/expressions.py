@@ -232,6 +232,9 @@ def _self_attribute(cx: Context, node: ast.Attribute) -> Expr:
         return cx.error(node, "AB303", f"the state '{node.attr}' is used as a value", hint)
     kind = unit.config.get(node.attr)
     if kind is not None:
+        why = unit.outside.get(node.attr)
+        if why is not None:
+            return resolve.forbidden(cx, node, why, cx.text(node))
         if kind == UNKNOWN and cx.frame.kind != "init":
             return cx.error(
                 node,

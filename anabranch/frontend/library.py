@@ -10,7 +10,10 @@ import bisect
 import builtins
 import copy
 import datetime as dt
+import io
+import logging
 import math
+import socket
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -317,8 +320,9 @@ FORBIDDEN_MODULES: Mapping[str, tuple[str, str]] = MappingProxyType(
         "time": ("AB504", "a clock"),
         **dict.fromkeys(("random", "secrets", "uuid", "numpy.random"), ("AB505", "randomness")),
         **dict.fromkeys(
-            "os io sys socket subprocess pathlib shutil tempfile logging urllib.request requests http sqlite3 "
-            "threading multiprocessing asyncio posix nt".split(),
+            "os io sys socket ssl select selectors subprocess pathlib shutil tempfile glob fileinput mmap logging "
+            "warnings pprint traceback urllib.request requests http ftplib smtplib sqlite3 threading _thread queue "
+            "concurrent.futures multiprocessing asyncio posix nt loguru structlog".split(),
             ("AB506", "input or output"),
         ),
         **dict.fromkeys(("importlib", "inspect", "ctypes", "gc"), ("AB508", "access to names at run time")),
@@ -329,6 +333,9 @@ _INSTEAD: Mapping[Any, str] = MappingProxyType(
         copy.copy: "write list(xs), dict(d), set(s) or x.copy()",
         copy.deepcopy: "write out what is copied: [list(x) for x in xs]",
     }
+)
+_MAKERS: Mapping[Any, type] = MappingProxyType(
+    {open: io.TextIOWrapper, logging.getLogger: logging.Logger, socket.create_connection: socket.socket}
 )
 CLOCKS = frozenset(("now", "utcnow", "today"))
 
@@ -352,6 +359,22 @@ def instead_of(function: Any) -> str | None:
     """What does the same and may be called."""
     try:
         return _INSTEAD.get(function)
+    except TypeError:
+        return None
+
+
+def forbidden_object(value: Any) -> tuple[str, str] | None:
+    """Code and reason, if this is an object that works outside: a logger, a file, a socket, a lock, a generator."""
+    classes = (value if isinstance(value, type) else type(value)).__mro__
+    return next((why for why in map(forbidden, classes) if why is not None), None)
+
+
+def made_by(function: Any) -> type | None:
+    """The class of what a call of this makes, where it is known."""
+    if isinstance(function, type):
+        return function
+    try:
+        return _MAKERS.get(function)
     except TypeError:
         return None
 

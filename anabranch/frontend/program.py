@@ -70,7 +70,7 @@ def read_program(cls: Any, report: Report) -> Reading | None:
     _check_class(cls, source, span, report)
     _report_problems(spec, source, report)
     states = _states(spec, source, report)
-    broken = frozenset(p.where.partition(":")[2] for p in spec.problems if p.where.startswith("state:"))
+    broken = frozenset(p.where.partition(":")[2] for p in spec.problems if p.where.startswith(("state:", "config:")))
     unit = Unit(spec, source, report, states, {}, source.methods(), broken)
     unit.config.update({name: freeze(kind) for name, kind in configuration(unit).items()})
     entries = tuple(_entries(unit))

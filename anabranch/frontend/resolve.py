@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from anabranch import lang
+from anabranch.frontend import library
 from anabranch.frontend.context import Context
 from anabranch.frontend.read import NoSource, parse_file
 from anabranch.frontend.unit import MISSING, global_changes
@@ -116,9 +117,11 @@ def constant(cx: Context, node: ast.expr, value: Any) -> Expr:
     try:
         kind: Type = type_of(value)
     except UnsupportedType as error:
-        return cx.error(
-            node, "AB204", f"the global '{text}' is no value: {error}", "make it configuration or use ab.pure"
-        )
+        why = library.forbidden_object(value)
+        if why is not None:
+            return forbidden(cx, node, why, text)
+        hint = "keep its values in configuration (self.NAME in __init__), or use it in a function marked with @ab.pure"
+        return cx.error(node, "AB204", f"the global '{text}' is no value: {error}", hint)
     if isinstance(value, frozenset):
         kind = freeze(kind)
     if is_mutable(kind) and cx.frame.kind != "init":
@@ -132,6 +135,22 @@ def constant(cx: Context, node: ast.expr, value: Any) -> Expr:
         hint = f"make it configuration: set self.{node.attr.lower()} in __init__"
         return cx.error(node, "AB510", f"'{text}' is assigned more than once", hint)
     return Const(value, kind, cx.span(node))
+
+
+def forbidden(cx: Context, node: ast.expr, why: tuple[str, str], text: str) -> Expr:
+    """A function or an object that works outside, or gives something else whenever it is asked."""
+    code, what = why
+    message = f"'{text}' is {what}: entries must give the same result whenever they run"
+    return cx.error(node, code, message, _FORBIDDEN_HINTS[code])
+
+
+_FORBIDDEN_HINTS = {
+    "AB504": "take the time as a parameter",
+    "AB505": "take the random number as a parameter (ab.random comes later)",
+    "AB506": "read before and pass it as a parameter, or return what is to be shown or saved",
+    "AB508": "write out what is meant",
+    "AB509": "use a key of your own, or compare with ==",
+}
 
 
 def attribute_changes(owner: Any, name: str) -> bool:

@@ -17,7 +17,8 @@ from anabranch.frontend import (
 )
 from anabranch.frontend.context import Context, is_multi
 from anabranch.frontend.narrow import narrowed
-from anabranch.frontend.scope import Env, join_envs
+from anabranch.frontend.scope import Env, Var, join_envs
+from anabranch.frontend.unit import assigned_names
 from anabranch.graph.code import (
     Apply,
     Assign,
@@ -46,6 +47,9 @@ _UNSUPPORTED: dict[type[ast.stmt], tuple[str, str]] = {
     ast.ImportFrom: ("an import inside an entry", "import at the top of the file"),
     ast.TryStar: ("programs have no except*", "use except"),
 }
+
+
+_OUTSIDE = ("AB504", "AB505", "AB506")
 
 
 def lower_body(cx: Context, stmts: Sequence[ast.stmt]) -> None:
@@ -97,11 +101,37 @@ def lower_stmt(cx: Context, node: ast.stmt) -> None:
             )
         case ast.ClassDef():
             cx.error(node, "AB102", "a class inside an entry", "define it at the top of the file")
+            _forget(cx, node)
+        case ast.With():
+            _with(cx, node)
         case _:
-            message, hint = _UNSUPPORTED.get(
-                type(node), (f"programs have no {type(node).__name__}", "write it differently")
-            )
-            cx.error(node, "AB501", message, hint)
+            _unsupported(cx, node)
+
+
+def _unsupported(cx: Context, node: ast.stmt) -> None:
+    message, hint = _UNSUPPORTED.get(type(node), (f"programs have no {type(node).__name__}", "write it differently"))
+    cx.error(node, "AB501", message, hint)
+    _forget(cx, node)
+
+
+def _with(cx: Context, node: ast.With) -> None:
+    """What it opens is the cause, where that works outside; otherwise there is no `with`."""
+    before = cx.unit.report.take()
+    with cx.writing():
+        for item in node.items:
+            expressions.lower(cx, item.context_expr)
+    causes = {key: found for key, found in cx.unit.report.take().items() if key[0] in _OUTSIDE}
+    cx.unit.report.restore({**before, **causes})
+    if causes.keys() <= before.keys():
+        _unsupported(cx, node)
+    else:
+        _forget(cx, node)
+
+
+def _forget(cx: Context, node: ast.stmt) -> None:
+    """What a refused statement binds has no known type: nothing more is said about it."""
+    for name in assigned_names([node]):
+        cx.set(cx.name(name), Var(UNKNOWN))
 
 
 def branch(cx: Context, then: Callable[[], None], orelse: Callable[[], None], local: bool) -> tuple[Body, Body]:

@@ -34,6 +34,7 @@ class Unit:
     config: dict[str, Type]
     methods: Mapping[str, Definition]
     broken: frozenset[str] = frozenset()  # fields whose declaration was refused
+    outside: dict[str, tuple[str, str]] = field(default_factory=dict)  # configuration that is no value: code and reason
     functions: dict[tuple[Any, ...], Function] = field(default_factory=dict)
     in_progress: list[Any] = field(default_factory=list)
     _touches: dict[str, bool] = field(default_factory=dict)
@@ -91,13 +92,18 @@ def self_name(node: Definition) -> str | None:
     return parameters[0].arg if parameters else None
 
 
+_NAMED = ast.ExceptHandler | ast.MatchAs | ast.MatchStar | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
 def assigned_names(nodes: list[ast.stmt]) -> Iterator[str]:
     """Names that the statements bind: Python makes them local to the whole function."""
     for node in nodes:
         for inner in ast.walk(node):
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store | ast.Del):
                 yield inner.id
-            elif isinstance(inner, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and inner.name:
+            elif isinstance(inner, ast.alias):
+                yield (inner.asname or inner.name).partition(".")[0]
+            elif isinstance(inner, _NAMED) and inner.name:
                 yield inner.name
 
 

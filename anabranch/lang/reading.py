@@ -222,7 +222,7 @@ class _Reader:
         try:
             coerce(type_of(value, self.names(self.cls)), value)
         except (TypeError, ValueError, OverflowError) as error:
-            self.problem("AB204", "class", f"the constant {name} = {show(value)} is no value", str(error))
+            self.problem("AB204", f"config:{name}", f"the constant {name} = {show(value)} is no value", str(error))
             return
         self.config[name] = value
 

@@ -173,7 +173,7 @@ def test_every_problem_has_its_code() -> None:
         ("AB901", "state:g"),
         ("AB204", "state:h"),
         ("AB204", "state:i"),
-        ("AB204", "class"),
+        ("AB204", "config:j"),
         ("AB109", "state:_k"),
         ("AB204", "state:loose"),
         ("AB204", "state:loop"),
