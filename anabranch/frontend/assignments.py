@@ -200,9 +200,7 @@ def _augmented(cx: Context, node: ast.AugAssign) -> None:
         load = ast.copy_location(ast.Name(id=target.id, ctx=ast.Load()), target)
         old, value = expressions.lower_all(cx, [load, node.value])
         if not _in_place(cx, node, op, old, value):
-            new = expressions.apply_binary(cx, node, op, old, value)
-            if new.type != UNKNOWN:
-                assign_target(cx, node, target, new)
+            assign_target(cx, node, target, expressions.apply_binary(cx, node, op, old, value))
         return
     state = accesses.state_of(cx, target.value)
     if isinstance(target, ast.Attribute):

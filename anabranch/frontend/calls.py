@@ -158,6 +158,9 @@ def _everywhere(cx: Context, node: ast.Call, arg: ast.expr) -> Expr:
             hints.everywhere_read_of(state[0], f"ab.everywhere(self.{name})"),
         )
     if not expressions.emits(cx, arg):
+        value = expressions.lower(cx, arg)
+        if value.type == UNKNOWN:
+            return value
         return cx.error(node, "AB411", "everywhere without state in it", "write ab.everywhere(self.NAME.method(...))")
     cx.everywhere += 1
     value = expressions.lower(cx, arg)

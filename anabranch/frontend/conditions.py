@@ -128,6 +128,8 @@ def lower_compare(cx: Context, node: ast.Compare) -> Expr:
             for side in (left, right):
                 if isinstance(side.type, Optional):
                     return expressions.maybe_none(cx, node, side)
+        if op in ("in", "not in") and isinstance(right.type, Optional):
+            return expressions.maybe_none(cx, node, right)
         if not comparable(op, left.type, right.type):
             return cx.error(
                 node, "AB206", f"'{op}' does not go with {left.type} and {right.type}", "compare values of one type"

@@ -45,7 +45,7 @@ def configuration(unit: Unit) -> dict[str, Type]:
         env[parameter.arg] = Var(kind or UNKNOWN)
     cx.env = env
     for name, node in _self_assignments(init):
-        if name in unit.states or name in found:
+        if name in unit.states or name in unit.broken or name in found:
             continue
         found[name] = scratch.config[name] = _value_type(cx, node)
         if found[name] == UNKNOWN and isinstance(node, ast.expr):

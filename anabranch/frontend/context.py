@@ -68,10 +68,17 @@ class Context:
     def span(self, node: ast.AST) -> Span:
         return span_of(self.frame.file, node)
 
-    def error(self, node: ast.AST, code: str, message: str, hint: str) -> Expr:
-        """Report, and give an expression of unknown type so that the reading goes on without echoes."""
+    def error(
+        self, node: ast.AST, code: str, message: str, hint: str, *, about: str = "", consequence: bool = False
+    ) -> Expr:
+        """Report, and give an expression of unknown type so that the reading goes on without echoes.
+
+        `about` names the variable that it is about: in one function the same is told of it once.
+        """
         span = self.span(node)
-        self.unit.report.add(code, span, message, hint)
+        function = getattr(self.frame.names.function, "__qualname__", "")
+        subject = f"{self.frame.file}:{function}:{about}" if about else ""
+        self.unit.report.add(code, span, message, hint, subject=subject, consequence=consequence)
         return Const(None, UNKNOWN, span)
 
     def source(self, span: Span) -> str:

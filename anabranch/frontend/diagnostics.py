@@ -70,11 +70,23 @@ class Report:
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, Span], Diagnostic] = {}
+        self._consequences: set[tuple[str, Span]] = set()
+        self._subjects: dict[tuple[str, Span], str] = {}
 
-    def add(self, code: str, span: Span, message: str, hint: str) -> None:
+    def add(
+        self, code: str, span: Span, message: str, hint: str, *, subject: str = "", consequence: bool = False
+    ) -> None:
+        """`subject` is what it is about: of that the same is told once, at its first place. A `consequence` may follow
+        from another error, and is told only where there is no other."""
         if code not in CODES:
             raise KeyError(code)
-        self._found.setdefault((code, span), Diagnostic(code, message, span, hint))
+        key = (code, span)
+        if subject and any(k[0] == code and k != key and self._subjects.get(k) == subject for k in self._found):
+            return
+        self._found.setdefault(key, Diagnostic(code, message, span, hint))
+        self._subjects[key] = subject
+        if consequence:
+            self._consequences.add(key)
 
     def __len__(self) -> int:
         return len(self._found)
@@ -83,8 +95,17 @@ class Report:
     def failed(self) -> bool:
         return any(d.severity == ERROR for d in self._found.values())
 
+    def causes(self) -> set[tuple[str, Span]]:
+        """The errors that follow from no other."""
+        return {k for k, d in self._found.items() if d.severity == ERROR and k not in self._consequences}
+
+    def errors_in(self, span: Span) -> bool:
+        """Is something wrong with what stands there?"""
+        return any(d.severity == ERROR and _within(d.span, span) for d in self._found.values())
+
     def sorted(self) -> list[Diagnostic]:
-        return sorted(self._found.values(), key=lambda d: (d.span, d.code))
+        hidden = self._consequences if self.causes() else set()
+        return sorted((d for k, d in self._found.items() if k not in hidden), key=lambda d: (d.span, d.code))
 
     def take(self) -> dict[tuple[str, Span], Diagnostic]:
         """A copy to go back to with `restore`: loops are read several times until their types are stable."""
@@ -92,3 +113,9 @@ class Report:
 
     def restore(self, found: dict[tuple[str, Span], Diagnostic]) -> None:
         self._found = dict(found)
+
+
+def _within(inner: Span, outer: Span) -> bool:
+    starts = (outer.line, outer.column) <= (inner.line, inner.column)
+    ends = (inner.end_line, inner.end_column) <= (outer.end_line, outer.end_column)
+    return inner.file == outer.file and starts and ends

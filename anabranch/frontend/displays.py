@@ -47,7 +47,7 @@ def lower_display(cx: Context, node: ast.Tuple | ast.List | ast.Set) -> Expr:
         )
     if isinstance(node, ast.List):
         return Apply("list", tuple(values), List(element), cx.span(node))
-    if not is_hashable(element):
+    if element != UNKNOWN and not is_hashable(element):
         return cx.error(node, "AB206", f"a set cannot hold {element}", "use a list")
     return Apply("set", tuple(values), Set(element), cx.span(node))
 

@@ -28,6 +28,7 @@ from anabranch.lang.types import (
     Tuple,
     Type,
     accepts,
+    is_known,
 )
 
 BINARY: dict[type[ast.operator], str] = {
@@ -50,7 +51,15 @@ _LITERALS: dict[type, Type] = {int: INT, float: FLOAT, bool: BOOL, str: STR, byt
 
 
 def lower(cx: Context, node: ast.expr) -> Expr:
-    """One expression; what it needs of state is written to `cx.out` first, in Python's order."""
+    """One expression; what it needs of state is written to `cx.out` first, in Python's order.
+
+    What holds a part of unknown type is of unknown type: of the part something was said already.
+    """
+    found = _lower(cx, node)
+    return found if is_known(found.type) else Const(None, UNKNOWN, cx.span(node))
+
+
+def _lower(cx: Context, node: ast.expr) -> Expr:
     match node:
         case ast.Constant():
             return _constant(cx, node)
@@ -161,6 +170,7 @@ def _name(cx: Context, node: ast.Name) -> Expr:
             "AB208",
             f"'{node.id}' may have no value here: some path does not assign it",
             f"assign {node.id} on every path before",
+            about=node.id,
         )
     if var.handle is not None:
         return cx.error(
@@ -175,13 +185,16 @@ def _name(cx: Context, node: ast.Name) -> Expr:
             "AB407",
             f"'{node.id}' has one value per instance on one path and a single value on another",
             f"use ab.gather({node.id}) before the paths meet",
+            about=node.id,
         )
-    if var.type == UNKNOWN and not cx.unit.report.failed:
+    if var.type == UNKNOWN:
         return cx.error(
             node,
             "AB205",
             f"the type of '{node.id}' differs between paths or cannot be inferred",
             f"annotate it: {node.id}: int = ...",
+            about=node.id,
+            consequence=not var.conflict,
         )
     return Local(cx.name(node.id), var.type, cx.span(node), var.multi)
 
@@ -230,6 +243,8 @@ def _self_attribute(cx: Context, node: ast.Attribute) -> Expr:
     if node.attr in unit.states:
         hint = hints.read_of(unit.states[node.attr])
         return cx.error(node, "AB303", f"the state '{node.attr}' is used as a value", hint)
+    if node.attr in unit.broken:
+        return Const(None, UNKNOWN, cx.span(node))
     kind = unit.config.get(node.attr)
     if kind is not None:
         why = unit.outside.get(node.attr)
@@ -243,8 +258,6 @@ def _self_attribute(cx: Context, node: ast.Attribute) -> Expr:
                 f"annotate it in the class body: {node.attr}: float",
             )
         return Config(node.attr, kind, cx.span(node))
-    if node.attr in unit.broken:
-        return Const(None, UNKNOWN, cx.span(node))
     if node.attr in unit.methods:
         return cx.error(
             node, "AB303", f"the method '{node.attr}' is used as a value", f"call it: self.{node.attr}(...)"
@@ -254,6 +267,7 @@ def _self_attribute(cx: Context, node: ast.Attribute) -> Expr:
         "AB306",
         f"the program has no attribute '{node.attr}'",
         f"declare a state ({node.attr}: ab.Partitioned[...]) or set configuration in __init__",
+        about=f"self.{node.attr}",
     )
 
 
@@ -261,7 +275,9 @@ def maybe_none(cx: Context, node: ast.AST, expr: Expr) -> Expr:
     """`expr`, a part of `node`, may be None where a value is needed."""
     what = cx.source(expr.span)
     test = f"if {what} is None: ..." if what.isidentifier() else f"x = {what}; if x is None: ..."
-    return cx.error(node, "AB211", f"{what} may be None: its type is {expr.type}", f"test it first: {test}")
+    message = f"{what} may be None: its type is {expr.type}"
+    about = expr.name if isinstance(expr, Local) and what.isidentifier() else ""
+    return cx.error(node, "AB211", message, f"test it first: {test}", about=about)
 
 
 def _subscript(cx: Context, node: ast.Subscript) -> Expr:
@@ -318,8 +334,8 @@ def _show(expr: Expr) -> str:
 
 
 def apply_binary(cx: Context, node: ast.AST, op: str, left: Expr, right: Expr) -> Expr:
-    for operand in (left, right):
-        if isinstance(operand.type, Optional) or operand.type == NONE:
+    for operand, other in ((left, right), (right, left)):
+        if (isinstance(operand.type, Optional) or operand.type == NONE) and other.type != UNKNOWN:
             return maybe_none(cx, node, operand)
     if op == "%" and left.type == STR and displays.shows_order(right.type):
         return cx.error(node, "AB509", f"the text of a {right.type} shows its order", "format sorted(...) of it")

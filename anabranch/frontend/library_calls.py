@@ -16,6 +16,7 @@ from anabranch.lang.types import (
     Optional,
     Set,
     Type,
+    strip_optional,
 )
 
 _WITH_KEY = (sorted, min, max)
@@ -56,6 +57,9 @@ def _typed(
                 node, "AB509", f"'{cx.text(node.func)}' shows the order of a {arg.type}", "use sorted(...) of it"
             )
     found = rule(types, named)
+    absent = next((a for a in args if isinstance(a.type, Optional)), None)
+    if found is None and absent is not None and rule([strip_optional(t) for t in types], named) is not None:
+        return expressions.maybe_none(cx, node, absent)
     shown = ", ".join(map(str, types))
     if found is None:
         return cx.error(

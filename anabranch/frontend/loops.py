@@ -40,6 +40,8 @@ def loop_body(cx: Context, head: Callable[[], None], body: Callable[[], None]) -
     found = cx.unit.report.take()
     functions = dict(cx.unit.functions)  # what is wrong inside a function is told where it is first read
     counts = dict(cx.counts)
+    causes = cx.unit.report.causes()
+    caused = None  # what the first reading with an error found: with types unknown the next may see less
     at_head = dict(start)
     for _ in range(12):
         cx.unit.report.restore(found)
@@ -51,6 +53,8 @@ def loop_body(cx: Context, head: Callable[[], None], body: Callable[[], None]) -
             head()
             body()
             written = tuple(out)
+        if caused is None and cx.unit.report.causes() - causes:
+            caused = cx.unit.report.take()
         loop = cx.loops.pop()
         end: Env | None = cx.env
         for each in loop.continues:
@@ -59,6 +63,9 @@ def loop_body(cx: Context, head: Callable[[], None], body: Callable[[], None]) -
         if again == at_head:
             break
         at_head = again
+    report = cx.unit.report
+    if caused is not None and report.failed and not report.causes() - causes:
+        report.restore(caused)
     return written, loop, dict(at_head)
 
 

@@ -7,11 +7,26 @@ from dataclasses import replace
 
 from anabranch.frontend.context import Context
 from anabranch.frontend.scope import Env
-from anabranch.lang.types import NONE, Optional, Type
+from anabranch.lang.types import NONE, UNKNOWN, Optional, Type
 
 
 def narrowed(cx: Context, env: Env | None, test: ast.expr, truth: bool) -> Env | None:
-    """The environment after `test` was found to be `truth`."""
+    """The environment after `test` was found to be `truth`.
+
+    Of a test that is wrong nobody knows what it says: then any value may be there or not.
+    """
+    found = _narrowed(cx, env, test, truth)
+    return without_optionals(found) if cx.unit.report.errors_in(cx.span(test)) else found
+
+
+def without_optionals(env: Env | None) -> Env | None:
+    """The environment where it is not known of any variable whether it is None."""
+    if env is None:
+        return None
+    return {n: replace(v, type=UNKNOWN) if isinstance(v.type, Optional) else v for n, v in env.items()}
+
+
+def _narrowed(cx: Context, env: Env | None, test: ast.expr, truth: bool) -> Env | None:
     if env is None:
         return None
     match test:

@@ -320,6 +320,8 @@ def _check_use(unit: Unit, entries: tuple[Lowered, ...], span: Span) -> None:
         for n in ast.walk(d)
         if isinstance(n, ast.Attribute)
     }
+    if unit.report.failed:
+        return  # what uses it may be what is wrong
     for name, state in unit.states.items():
         if name not in used or name not in outside:
             unit.report.add("AB114", state.span, f"no entry uses the state '{name}'", "use it or remove it")

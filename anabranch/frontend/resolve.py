@@ -80,7 +80,9 @@ def is_exception(value: Any) -> bool:
 def global_name(cx: Context, node: ast.Name) -> Expr:
     value = cx.frame.names.find(node.id)
     if value is MISSING:
-        return cx.error(node, "AB306", f"the name '{node.id}' is not defined", f"define or import {node.id} first")
+        return cx.error(
+            node, "AB306", f"the name '{node.id}' is not defined", f"define or import {node.id} first", about=node.id
+        )
     found = constant(cx, node, value)
     if isinstance(found, Const) and found.type != UNKNOWN and not is_exception(value) and _changes(cx, node.id):
         return cx.error(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from anabranch.lang.types import Type, join
+from anabranch.lang.types import UNKNOWN, Type, join
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,7 @@ class Var:
 
     `multi`: it has one value per instance. `local`: it depends on a local read of partial state, and so on the number
     of workers. `handle`: it stands for this state on every instance. `unbound`: some path does not assign it.
-    `mixed`: it is multi-valued on one path only.
+    `mixed`: it is multi-valued on one path only. `conflict`: paths give it types that do not go together.
     """
 
     type: Type
@@ -23,6 +23,7 @@ class Var:
     handle: str | None = None
     unbound: bool = False
     mixed: bool = False
+    conflict: bool = False
 
 
 Env = dict[str, Var]
@@ -35,13 +36,15 @@ def join_vars(name: str, a: Var | None, b: Var | None) -> Var:
         return replace(one, unbound=True)
     if a == b:
         return a
+    both = join(a.type, b.type)
     return Var(
-        join(a.type, b.type),
+        both,
         a.multi or b.multi,
         a.local or b.local,
         a.handle if a.handle == b.handle else None,
         a.unbound or b.unbound,
         a.mixed or b.mixed or a.multi != b.multi,
+        a.conflict or b.conflict or (both == UNKNOWN and UNKNOWN not in (a.type, b.type)),
     )
 
 

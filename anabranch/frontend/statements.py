@@ -16,7 +16,7 @@ from anabranch.frontend import (
     tries,
 )
 from anabranch.frontend.context import Context, is_multi
-from anabranch.frontend.narrow import narrowed
+from anabranch.frontend.narrow import narrowed, without_optionals
 from anabranch.frontend.scope import Env, Var, join_envs
 from anabranch.frontend.unit import assigned_names
 from anabranch.graph.code import (
@@ -129,9 +129,10 @@ def _with(cx: Context, node: ast.With) -> None:
 
 
 def _forget(cx: Context, node: ast.stmt) -> None:
-    """What a refused statement binds has no known type: nothing more is said about it."""
+    """What a refused statement binds, or may have tested for None, has no known type: no more is said about it."""
     for name in assigned_names([node]):
         cx.set(cx.name(name), Var(UNKNOWN))
+    cx.env = without_optionals(cx.env)
 
 
 def branch(cx: Context, then: Callable[[], None], orelse: Callable[[], None], local: bool) -> tuple[Body, Body]:
@@ -225,7 +226,7 @@ def _check_result(cx: Context, node: ast.Return, value: Expr) -> None:
             f"the entry promises {wanted} and returns {value.type}",
             f"return {wanted}, or change the annotation",
         )
-    elif cx.depends_locally(value) or (cx.control and wanted != NONE):
+    elif cx.depends_locally(value) or (cx.control and wanted not in (NONE, UNKNOWN)):
         accesses.warn_local(cx, where, "a local read of partial state reaches the result")
 
 

@@ -68,6 +68,7 @@ def _simple_target(node: ast.expr) -> bool:
 
 def store_item(cx: Context, node: ast.AST, receiver: Expr, key: Expr, value: Expr) -> None:
     if UNKNOWN in (receiver.type, key.type, value.type):
+        value_calls.fill_with_unknown(cx, receiver)
         return
     if isinstance(receiver.type, Optional):
         expressions.maybe_none(cx, node, receiver)
@@ -127,7 +128,7 @@ def store_self(cx: Context, node: ast.AST, target: ast.Attribute) -> None:
             f"the configuration '{name}' is changed after __init__",
             f"make it a state: {name}: ab.Replicated[...]",
         )
-    else:
+    elif name not in cx.unit.broken:
         cx.error(
             node,
             "AB310",

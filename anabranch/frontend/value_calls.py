@@ -25,6 +25,7 @@ from anabranch.lang.types import (
     Set,
     Type,
     is_mutable,
+    strip_optional,
 )
 
 
@@ -64,24 +65,35 @@ def call_value_method(
     types = [a.type for a in args]
     values = [v for _, v in keywords]
     if UNKNOWN in types or any(v.type == UNKNOWN for v in values):
+        fill_with_unknown(cx, receiver)
         return Const(None, UNKNOWN, cx.span(node))
     for arg in args:
         if isinstance(arg.type, Set) and not isinstance(kind, Set):
             return cx.error(node, "AB509", f"'{name}' shows the order of a {arg.type}", "use sorted(...) of it")
     found = method(kind, name, [*types, *(v.type for v in values)])
     if found is None:
-        return _no_method(cx, node, name, kind, types)
+        return _no_method(cx, node, name, kind, args)
     if found.changes and change(cx, node, receiver, found, args):
         displays.no_multi_element(cx, node, args)
     span = cx.span(node)
     return Apply(f"method:{name}", (receiver, *args, *values), found.result, span, tuple(k for k, _ in keywords))
 
 
+def fill_with_unknown(cx: Context, receiver: Expr) -> None:
+    """An empty container takes its type from what is put into it: of unknown values it gets none."""
+    if isinstance(receiver, Local) and empty(receiver.type):
+        cx.set(receiver.name, Var(UNKNOWN))
+
+
 def _kind_name(kind: Type) -> str:
     return str(kind).partition("[")[0] if empty(kind) else str(kind)
 
 
-def _no_method(cx: Context, node: ast.Call, name: str, kind: Type, types: Sequence[Type]) -> Expr:
+def _no_method(cx: Context, node: ast.Call, name: str, kind: Type, args: Sequence[Expr]) -> Expr:
+    types = [a.type for a in args]
+    absent = next((a for a in args if isinstance(a.type, Optional)), None)
+    if absent is not None and method(kind, name, [strip_optional(t) for t in types]) is not None:
+        return expressions.maybe_none(cx, node, absent)
     shown = ", ".join(map(str, types))
     known = attribute_names(kind)
     if name in ("pop", "popitem") and isinstance(kind, Set):

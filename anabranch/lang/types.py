@@ -207,6 +207,20 @@ def is_value(t: Type) -> bool:
     return True
 
 
+def is_known(t: Type) -> bool:
+    """False for UNKNOWN and for whatever holds it."""
+    match t:
+        case Optional(of) | List(of) | Set(of) | Iter(of):
+            return is_known(of)
+        case Dict(key, value):
+            return is_known(key) and is_known(value)
+        case Tuple(items):
+            return all(map(is_known, items))
+        case Function(result):
+            return is_known(result)
+    return t != UNKNOWN
+
+
 def is_mutable(t: Type) -> bool:
     """Can a value of this type be changed in place?"""
     match t:
