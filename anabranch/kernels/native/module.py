@@ -125,16 +125,17 @@ class Module:
             out = Source()
             scope = Scope(self, out, variable_types(function.body, given), flagged)
             scope.set = set(given)
-            words = [w for p in given for w in scope.variable(p).words]
+            values = {p: Value(thaw(t), _words(f"p{i}", t)) for i, (p, t) in enumerate(given.items())}
+            words = [w for value in values.values() for w in value.words]
             out.line("@compiled")
             with out.block(f"def {name}({', '.join(['c', *words])}):"):
                 out.line("k = load(c + 72)")
                 start = len(out.lines)
+                read = {w for name, value in values.items() for w in scope.receive(name, value)}
                 place = InFunction(scope, thaw(function.result))
                 if Statements(scope, place).body(function.body):
                     place.returns(Value(NONE, ()))
-                params = set(words)
-                initial = [f"    {line}" for line in scope.initial() if line.split(" = ")[0] not in params]
+                initial = [f"    {line}" for line in scope.initial() if line.split(" = ")[0] not in read]
                 out.lines[start:start] = initial
             return out, scope
 
@@ -155,6 +156,10 @@ class Module:
         parts += [text for _, text in self._finders.values()]
         parts += [text for _, text in self._functions.values()]
         return self.once.written("\n\n".join([*parts, *functions]))
+
+
+def _words(name: str, t: Type) -> tuple[str, ...]:
+    return tuple(f"{name}_{i}" for i in range(len(registers(thaw(t)))))
 
 
 def settled(write: Callable[[set[str]], tuple[Source, Scope]]) -> Source:

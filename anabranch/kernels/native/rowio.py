@@ -55,8 +55,7 @@ def parameters(
             continue
         words: list[str] = []
         at = _read(scope, thaw(t), at, row, words, lists)
-        for variable, word in zip(scope.variable(name).words, words, strict=True):
-            scope.out.line(f"{variable} = {word}")
+        scope.receive(name, Value(thaw(t), tuple(words)))
 
 
 def _read(scope: Scope, t: Type, at: int, row: str, words: list[str], lists: bool) -> int:

@@ -135,6 +135,13 @@ class Scope:
             raise NotInKernels("a tuple of another length is taken apart")
         return items
 
+    def receive(self, name: str, value: Value) -> list[str]:
+        """Let a parameter have the value that is given for it; the words of the variable, which may hold more."""
+        variable = self.variable(name)
+        for word, given in zip(variable.words, convert(value, variable.type).words, strict=True):
+            self.out.line(f"{word} = {given}")
+        return list(variable.words)
+
     def initial(self) -> list[str]:
         """Statements that give every variable some value: which, does not matter."""
         lines = []

@@ -244,9 +244,7 @@ def _write_row_function(
                         out.line(f"{scope.flag(v.name)} = load(i + {offset}) != 0")
                         read.add(scope.flag(v.name))
                     value = scope.load(thaw(v.type), "i", offset + 8 * may)
-                    for word, source in zip(scope.variable(v.name).words, value.words, strict=True):
-                        out.line(f"{word} = {source}")
-                        read.add(word)
+                    read.update(scope.receive(v.name, value))
                     offset += 8 * width
             out.line("count = 0")
             if StagedStatements(scope, place).body(task.body):
@@ -322,8 +320,7 @@ def _ahead_of(module: Module, graph: Graph, flow: Flow, stages: Mapping[str, int
         for v, (may, width) in zip(task.inputs, inputs_of(graph, task), strict=True):
             if v.name in names:
                 value = scope.load(thaw(v.type), "i", offset + 8 * may)
-                for word, source in zip(scope.variable(v.name).words, value.words, strict=True):
-                    scope.out.line(f"{word} = {source}")
+                scope.receive(v.name, value)
             offset += 8 * width
 
     text = write_ahead(module, keys, given, read)
