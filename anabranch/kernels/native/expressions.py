@@ -265,12 +265,14 @@ class Expressions:
     def _either(self, op: str, args: Sequence[Expr], t: Type) -> Value:
         if all(a.type == BOOL for a in args):
             return Value(BOOL, (self._short_circuit(op, args),))
-        names = self._fresh(t)
-        self._assign(names, convert(self.value(args[0]), t))
+        names, value = self._fresh(t), self.named(args[0])
+        test = self.out.fresh(truth(self.out, value))  # of what may be None, which `t` need not be
+        self._assign(names, convert(value, t))
         for arg in args[1:]:
-            test = truth(self.out, names)
             with self.out.block(f"if {test}:" if op == "and" else f"if not {test}:"):
-                self._assign(names, convert(self.value(arg), t))
+                value = self.named(arg)
+                self.out.line(f"{test} = {truth(self.out, value)}")
+                self._assign(names, convert(value, t))
         return names
 
     def _choice(self, args: Sequence[Expr], t: Type) -> Value:
