@@ -126,7 +126,7 @@ def method(scope: Scope, name: str, receiver: Value, args: Sequence[Value]) -> V
             sort(scope, receiver, "False")
             return NOTHING
         case "clear", []:
-            out.line(f"store({head} + 8, 0)")
+            out.line(f"clear_list({head})")
             return NOTHING
         case "copy", []:
             return copied(scope, receiver)

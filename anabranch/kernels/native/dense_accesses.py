@@ -38,7 +38,7 @@ def dense_access(scope: Scope, stmt: Access, cls: type, where: Where) -> Value |
     if method == "row" and len(stmt.args) == 1 and cls is not DenseVector:
         (row,) = _index(scope, stmt.args[0])
         first = out.fresh(f"dense_row({data}, {rows}, {columns}, {row.word})")
-        return Value(DENSE_VECTOR, (out.fresh(f"dense_copy(c, list_head(c, {first}, {columns}))"),))
+        return Value(DENSE_VECTOR, (out.fresh(f"frozen(dense_copy(c, list_head(c, {first}, {columns})))"),))
     raise NotInKernels(f"{method} of a dense state is not in the kernels' table")
 
 

@@ -2,7 +2,8 @@
 
 The head of a list is three words: the address of its items, how many there are, room for how many. Items are rows of
 words of equal width. Items that are not the list's own, as those of a column, have no room at all (-1): they are copied
-before they change. The head at address 0 is that of no list, where there might have been one.
+before they change. A list that belongs to state or configuration is `FROZEN`: what would change it leaves the kernel.
+The head at address 0 is that of no list, where there might have been one.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from anabranch.kernels.native.memory import FULL_KEPT, KEPT, KEPT_END
 from anabranch.kernels.native.tables import full, take_heap, take_scratch
 from anabranch.kernels.native.words import Leave, copy, inlined, load, move, store
 
+FROZEN = -2
 LONG = 1 << 24  # more items or bytes than this at once are Python's
 
 
@@ -36,6 +38,20 @@ def list_head(context: int, items: int, count: int) -> int:
 
 
 @inlined
+def frozen(head: int) -> int:
+    """The list, which must not change from now on."""
+    store(head + 16, FROZEN)
+    return head
+
+
+@inlined
+def check_frozen(head: int) -> None:
+    """Python knows what comes of a change to what is frozen: an error, or a new list."""
+    if load(head + 16) == FROZEN:
+        raise Leave
+
+
+@inlined
 def list_items(head: int) -> int:
     return 0 if head == 0 else load(head)
 
@@ -49,6 +65,7 @@ def list_count(head: int) -> int:
 def own_items(context: int, head: int, width: int) -> int:
     """The address of items that may be changed."""
     if load(head + 16) < 0:
+        check_frozen(head)
         count = load(head + 8)
         items = take_scratch(context, 8 * count * width)
         copy(items, load(head), 8 * count * width)
@@ -62,6 +79,7 @@ def new_item(context: int, head: int, width: int) -> int:
     """The address of one more item, at the end."""
     count = load(head + 8)
     if count >= load(head + 16):
+        check_frozen(head)
         room = 2 * count + 4
         items = take_scratch(context, 8 * room * width)
         copy(items, load(head), 8 * count * width)
@@ -158,6 +176,7 @@ def extend_list(context: int, head: int, other: int, width: int) -> None:
     """`xs.extend(ys)`, which may be the same list."""
     count, more = load(head + 8), load(other + 8)
     if count + more > load(head + 16):
+        check_frozen(head)
         room = 2 * (count + more) + 4
         items = take_scratch(context, 8 * room * width)
         copy(items, load(head), 8 * count * width)
@@ -190,6 +209,12 @@ def delete_item(context: int, head: int, index: int, width: int) -> None:
     rest = load(head + 8) - index - 1
     move(at, at + 8 * width, 8 * rest * width)
     store(head + 8, load(head + 8) - 1)
+
+
+@inlined
+def clear_list(head: int) -> None:
+    check_frozen(head)
+    store(head + 8, 0)
 
 
 @inlined

@@ -167,13 +167,13 @@ class Scope:
 
     # -- memory -----------------------------------------------------------------------------------------------------
 
-    def load(self, t: Type, address: str, offset: int = 0) -> Value:
-        """The value whose words are at an address, which is a name."""
+    def load(self, t: Type, address: str, offset: int = 0, frozen: bool = True) -> Value:
+        """The value whose words are at an address, which is a name; it is `frozen` but where the row owns it."""
         words: list[str] = []
-        self._load(thaw(t), address, offset, words)
+        self._load(thaw(t), address, offset, words, frozen)
         return Value(thaw(t), tuple(words))
 
-    def _load(self, t: Type, address: str, offset: int, words: list[str]) -> int:
+    def _load(self, t: Type, address: str, offset: int, words: list[str], frozen: bool) -> int:
         at = f"{address} + {offset}"
         match t:
             case Scalar():
@@ -186,36 +186,40 @@ class Scope:
                 if is_deep(of):
                     raise NotInKernels(f"{t} in memory")
                 words.append(f"(load({at}) != 0)")
-                return self._load(of, address, offset + 8, words)
+                return self._load(of, address, offset + 8, words, frozen)
             case Tuple(items):
                 for item in items:
-                    offset = self._load(item, address, offset, words)
+                    offset = self._load(item, address, offset, words, frozen)
                 return offset
             case Record(_, fields):
                 registers(t)
                 for _, field in fields:
-                    offset = self._load(field, address, offset, words)
+                    offset = self._load(field, address, offset, words, frozen)
                 return offset
             case List() | Dense():
                 of = item_of(t)
-                words.append(self.list_in_memory(of, f"load({at})", f"load({address} + {offset + 8})"))
+                count = f"load({address} + {offset + 8})"
+                words.append(self._list_in_memory(of, f"load({at})", count, frozen))
                 return offset + 16
             case Sparse():
                 words.append(self.out.fresh(f"pairs_line(c, load({at}), load({address} + {offset + 8}))"))
                 return offset + 16
         raise NotInKernels(f"values of type {t} are not in the kernels' table")
 
-    def list_in_memory(self, of: Type, items: str, count: str) -> str:
+    def _list_in_memory(self, of: Type, items: str, count: str, frozen: bool) -> str:
         """The head of a list whose items are in memory; lists inside of it get heads of their own."""
         registers(of)
         if not has_lists(of):
-            return self.out.fresh(f"list_head(c, {items}, {count})")
+            head = f"list_head(c, {items}, {count})"
+            return self.out.fresh(f"frozen({head})" if frozen else head)
         first, many = self.out.fresh(items), self.out.fresh(count)
         head, step = self.out.fresh(f"new_list(c, {many}, {width(of)})"), self.out.name("s")
         with self.out.block(f"for {step} in range({many}):"):
             at = self.out.fresh(f"{first} + {8 * max(len(kinds(of)), 1)} * {step}")
-            item = self.write.name_words(self.load(of, at))
+            item = self.write.name_words(self.load(of, at, 0, frozen))
             self.store_words(item, self.out.fresh(f"new_item(c, {head}, {width(of)})"))
+        if frozen:
+            self.out.line(f"frozen({head})")
         return head
 
     def load_words(self, t: Type, address: str, offset: int = 0) -> Value:

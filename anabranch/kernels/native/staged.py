@@ -243,7 +243,7 @@ def _write_row_function(
                     if may and v.name in flagged:
                         out.line(f"{scope.flag(v.name)} = load(i + {offset}) != 0")
                         read.add(scope.flag(v.name))
-                    value = scope.load(thaw(v.type), "i", offset + 8 * may)
+                    value = scope.load(thaw(v.type), "i", offset + 8 * may, False)
                     read.update(scope.receive(v.name, value))
                     offset += 8 * width
             out.line("count = 0")
@@ -319,7 +319,7 @@ def _ahead_of(module: Module, graph: Graph, flow: Flow, stages: Mapping[str, int
         offset = 8 * SYSTEM
         for v, (may, width) in zip(task.inputs, inputs_of(graph, task), strict=True):
             if v.name in names:
-                value = scope.load(thaw(v.type), "i", offset + 8 * may)
+                value = scope.load(thaw(v.type), "i", offset + 8 * may, False)
                 scope.receive(v.name, value)
             offset += 8 * width
 
