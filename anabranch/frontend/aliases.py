@@ -21,14 +21,12 @@ from anabranch.graph.code import (
     target_names,
     walk,
 )
-from anabranch.graph.effects import MUTATORS, holds_sharing, sharing, sharing_names
-from anabranch.lang import DenseVector, Vector
+from anabranch.graph.effects import COPIES, MUTATORS, holds_sharing, is_new, sharing, sharing_names
 from anabranch.lang.types import Tuple, Type
 
 # The list that a comprehension with state fills is used once: whoever takes it is its only owner.
 _MOVED = re.compile(r"comp\.\d+\.out$")
 _COPIES_OF_ONE = frozenset((list, sorted, set, frozenset, dict, reversed))
-_COPIES = _COPIES_OF_ONE | {enumerate, zip, Vector, DenseVector}
 
 
 def alias_groups(body: Body) -> list[frozenset[str]]:
@@ -75,7 +73,7 @@ def shared_inside(body: Body) -> set[str]:
 
 def repeats(expr: Expr) -> bool:
     """May it hold one mutable value in two places? Not if it is made of new parts alone, or copies what does not."""
-    if not _holds_any(expr.type) or isinstance(expr, Local) or _is_new(expr):
+    if not _holds_any(expr.type) or isinstance(expr, Local) or is_new(expr):
         return False
     source = _copied(expr)
     return source is None or repeats(source)
@@ -95,19 +93,6 @@ def _holds_any(kind: Type) -> bool:
     if isinstance(kind, Tuple):
         return sum(map(sharing, kind.items)) > 1 or any(map(_holds_any, kind.items))
     return holds_sharing(kind)
-
-
-def _is_new(expr: Expr) -> bool:
-    match expr:
-        case Apply("list" | "tuple" | "dict" | "set", args):
-            return all(not sharing(a.type) or _is_new(a) for a in args)
-        case Comprehension(_, element):
-            return _is_new(element)
-        case Apply("call", (Const(function), *args)) if function in _COPIES:
-            return not any(holds_sharing(a.type) for a in args)
-        case Apply("slice" | "method:copy" | "+" | "*" | "|" | "&" | "-" | "^", args):
-            return not any(holds_sharing(a.type) for a in args)
-    return not sharing(expr.type)
 
 
 def changed_through(body: Body, changed: set[str], parts: set[str]) -> tuple[set[str], set[str]]:
@@ -158,7 +143,7 @@ def shares(expr: Expr, parts: bool = False) -> Iterator[str]:
             yield from elements_of(receiver)  # no method gives its receiver, only what it holds
             for arg in args:
                 yield from shares(arg)
-        case Apply("call", (Const(function), *args)) if function in _COPIES:
+        case Apply("call", (Const(function), *args)) if function in COPIES:
             for arg in args:
                 yield from elements_of(arg)
         case Apply("+" | "*" | "slice" | "|" | "&" | "-" | "^", args):

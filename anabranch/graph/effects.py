@@ -8,6 +8,7 @@ from anabranch.graph.code import (
     Apply,
     Body,
     Comprehension,
+    Const,
     Expr,
     Lambda,
     Local,
@@ -16,12 +17,14 @@ from anabranch.graph.code import (
     target_names,
     walk,
 )
+from anabranch.lang import DenseVector, Vector
 from anabranch.lang.types import Dict, Iter, List, Optional, Record, Tuple, Type, is_mutable
 
 MUTATORS = frozenset(
     "append extend insert pop remove sort reverse clear update setdefault add discard intersection_update "
     "difference_update symmetric_difference_update".split()
 )
+COPIES = frozenset((list, sorted, set, frozenset, dict, reversed, enumerate, zip, Vector, DenseVector))
 
 
 def changes(expr: Expr) -> bool:
@@ -107,6 +110,20 @@ def holds_sharing(kind: Type) -> bool:
         case Record(_, fields):
             return any(sharing(t) for _, t in fields)
     return False
+
+
+def is_new(expr: Expr) -> bool:
+    """Is every part of it that can be changed made by this expression, so that nothing else has it?"""
+    match expr:
+        case Apply("list" | "tuple" | "dict" | "set", args):
+            return all(not sharing(a.type) or is_new(a) for a in args)
+        case Apply("slice" | "method:copy" | "+" | "*" | "|" | "&" | "-" | "^", args):
+            return not any(holds_sharing(a.type) for a in args)
+        case Comprehension(_, element):
+            return is_new(element)
+        case Apply("call", (Const(function), *args)) if function in COPIES:
+            return not any(holds_sharing(a.type) for a in args)
+    return not sharing(expr.type)
 
 
 def sharing_names(expr: Expr) -> set[str]:

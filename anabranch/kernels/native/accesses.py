@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from anabranch.graph.code import Access, Body, Expr, Local, free_names, walk
 from anabranch.graph.nodes import State
+from anabranch.kernels.native.copies import deep_copy
 from anabranch.kernels.native.dense_accesses import dense_access
 from anabranch.kernels.native.keys import Ahead, entry_ahead, hash_ahead, hash_of
 from anabranch.kernels.native.layout import TEXT, NotInKernels, kinds
@@ -269,7 +270,7 @@ class Accesses:
         raise NotInKernels(f"{method} of a Table is not in the kernels' table")
 
     def _or_else(self, stmt: Access, shape: Shape, probe: Probe, other: Value) -> Value:
-        """`get` or `pop` with a second argument, which is coerced unless it is None."""
+        """`get` or `pop` with a second argument, of which they give a copy, coerced unless it is None."""
         t = thaw(stmt.type)
         other = self.scope.write.name_words(other if other.type == NONE else convert(other, shape.value))
         names = [self.out.name("r") for _ in registers(t)]
@@ -280,7 +281,7 @@ class Accesses:
             if stmt.method == "pop":
                 self._remove(shape, probe)
         with self.out.block("else:"):
-            self._let(names, convert(other, t))
+            self._let(names, convert(deep_copy(self.scope, other, frozen=True), t))
         return Value(t, tuple(names))
 
     # -- Vector -----------------------------------------------------------------------------------------------------

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from anabranch.graph.code import Apply, Comprehension, Config, Const, Expr, Lambda, Local
-from anabranch.graph.effects import changes
+from anabranch.graph.effects import changes, is_new
 from anabranch.kernels.native import calls, containers, mappings, methods, sparse_vectors, texts, times, vectors
 from anabranch.kernels.native.arithmetic import BINARY, as_int, float_of, numeric, settled, unary
 from anabranch.kernels.native.comparisons import compare, is_in, truth
+from anabranch.kernels.native.copies import deep_copy
 from anabranch.kernels.native.layout import TEXT, TIMES, NotInKernels
 from anabranch.kernels.native.loops import write_comprehension
 from anabranch.kernels.native.registers import Value, convert, is_number, is_open, items_of, registers
@@ -184,11 +185,17 @@ class Expressions:
             case "function" | "procedure":
                 return self.scope.call(args[0].value, self.values(args[1:]))  # type: ignore[union-attr]
             case "coerce":
-                entry, parameter = args[1].value, args[2].value  # type: ignore[union-attr]
-                return convert(self.value(args[0]), entry.result if parameter is None else parameter.type)
+                return self._coerced(*args)
             case "call":
                 return calls.call(self.scope, expr)
         raise NotInKernels(f"{op!r} is not in the kernels' table")
+
+    def _coerced(self, given: Expr, entry: Expr, parameter: Expr) -> Value:
+        """An argument or a result of an entry that another calls: a copy, as from any caller."""
+        assert isinstance(entry, Const) and isinstance(parameter, Const)
+        wanted = entry.value.result if parameter.value is None else parameter.value.type
+        found = convert(self.value(given), wanted)
+        return found if is_new(given) else deep_copy(self.scope, found)
 
     # -- operators ----------------------------------------------------------------------------------------------
 

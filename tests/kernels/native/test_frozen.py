@@ -26,6 +26,13 @@ class Renamed(ab.Program):
         ys[-1].append(3)
         return len(ys[-1])
 
+    def default(self, k: int) -> int:
+        xs = [[k]]
+        ys = xs
+        xs.append(self.t.get(k, [k]))
+        ys[-1][0] = 3
+        return len(ys[-1])
+
     def cleared(self, k: int) -> int:
         self.t[k] = [k]
         xs = [[k]]
@@ -50,7 +57,7 @@ class Renamed(ab.Program):
 
 
 def test_what_belongs_to_state_does_not_change_under_names_that_were_there_before() -> None:
-    names = ("read", "cleared", "configured", "row")
+    names = ("read", "default", "cleared", "configured", "row")
     with App(Renamed(), 1, tier="compiled") as app:
         for name in names:
             assert app._engine.tiers.is_fast(name)
