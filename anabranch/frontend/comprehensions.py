@@ -11,7 +11,20 @@ from anabranch.frontend.operators import iterate
 from anabranch.frontend.scope import Var
 from anabranch.frontend.unit import assigned_names
 from anabranch.graph.code import Apply, Clause, Comprehension, Const, Expr, Lambda, Target
-from anabranch.lang.types import UNKNOWN, Dict, Function, Iter, List, Optional, Record, Set, Tuple, Type, is_hashable
+from anabranch.lang.types import (
+    UNKNOWN,
+    Dict,
+    Function,
+    Iter,
+    List,
+    Optional,
+    Record,
+    Set,
+    Tuple,
+    Type,
+    freeze,
+    is_hashable,
+)
 
 Comp = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
@@ -149,7 +162,7 @@ def declare(cx: Context, target: ast.expr, kind: Type, local: bool = False, mult
 def _record_items(kind: Type, count: int) -> list[Type] | None:
 
     if isinstance(kind, Record) and issubclass(kind.cls, tuple) and len(kind.fields) == count:
-        return [t for _, t in kind.fields]
+        return [freeze(t) for _, t in kind.fields]  # as its attributes are
     element = iterate(kind)
     return None if element is None or isinstance(kind, Set | Dict) else [element] * count
 

@@ -180,7 +180,7 @@ def index(receiver: Type, key: Type, literal: object = None) -> Type | None:
         return INT
     if isinstance(receiver, Record) and issubclass(receiver.cls, tuple) and isinstance(literal, int):
         fields = receiver.fields
-        return fields[literal][1] if -len(fields) <= literal < len(fields) else None
+        return freeze(fields[literal][1]) if -len(fields) <= literal < len(fields) else None
     return UNKNOWN if receiver == UNKNOWN else None
 
 

@@ -11,7 +11,7 @@ from anabranch.frontend.scope import Env, Var, join_envs
 from anabranch.frontend.unit import assigned_names
 from anabranch.graph.code import Apply, Body, Const, Expr, If, Local
 from anabranch.lang.annotations import parse
-from anabranch.lang.types import BOOL, INT, NONE, UNKNOWN, List, Optional, Record, Tuple, Type
+from anabranch.lang.types import BOOL, INT, NONE, UNKNOWN, List, Optional, Record, Tuple, Type, freeze
 
 Bindings = list[tuple[str, Expr, ast.AST]]
 
@@ -201,6 +201,6 @@ def _record(cx: Context, pattern: ast.MatchClass, subject: Expr, bindings: Bindi
         if held is None:
             cx.error(inner, "AB206", f"{kind} has no field '{name}'", f"it has {', '.join(n for n, _ in fields)}")
             continue
-        value = Apply(f"attr:{name}", (subject,), held, cx.span(inner))
+        value = Apply(f"attr:{name}", (subject,), freeze(held), cx.span(inner))
         tests.append(_test(cx, inner, value, bindings))
     return _and(tests, pattern, cx)
