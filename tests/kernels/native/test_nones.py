@@ -1,4 +1,4 @@
-"""A variable that may be None later has room for it from the start, and what is None is false whatever it could hold."""
+"""A variable that may be None later has room for it from the start; None is false whatever it could hold."""
 
 from __future__ import annotations
 
