@@ -53,6 +53,7 @@ from anabranch.lang import (
     random,
     reads,
     smallest,
+    stable_hash,
     stale,
     writes,
 )
@@ -81,7 +82,7 @@ __all__ = [
     "BadInput", "DenseMatrix", "DenseVector", "Feed", "FrozenError", "InputOverflow", "Matrix", "MemoryFull", "Partial",
     "Partitioned", "Program", "ProgramError", "Replicated", "Table", "Time", "Timeline", "UTCDateTime", "Value",
     "Vector", "Vertex", "__version__", "add", "every", "everywhere", "gather", "largest", "local", "mean", "partial",
-    "pure", "random", "reads", "smallest", "stale", "writes",
+    "pure", "random", "reads", "smallest", "stable_hash", "stale", "writes",
 ]  # fmt: skip
 
 # name -> module that defines it: imported when first used, so that `import anabranch` stays light.

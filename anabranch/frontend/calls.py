@@ -205,7 +205,7 @@ def _call_static(cx: Context, node: ast.Call, target: Any) -> Expr:
         return cx.error(node, "AB901", f"ab.{later} is reserved: not yet available", resolve.not_yet_hint(later))
     why = library.forbidden(target)
     if why is not None:
-        return resolve.forbidden(cx, node, why, text)
+        return resolve.forbidden(cx, node, why, text, _HASH_HINT if target is hash else None)
     if hasattr(target, "__anabranch_pure__"):
         return _call_pure(cx, node, target)
     if resolve.is_exception(target):
@@ -237,6 +237,9 @@ def _call_static(cx: Context, node: ast.Call, target: Any) -> Expr:
     if isinstance(target, ModuleType) or not callable(target):
         return cx.error(node, "AB502", f"'{text}' cannot be called", "call a function")
     return _unknown(cx, node, target)
+
+
+_HASH_HINT = "ab.stable_hash(x) is the same in every run, for str, bytes, int, bool and tuples of these"
 
 
 def _unknown(cx: Context, node: ast.Call, target: Any) -> Expr:

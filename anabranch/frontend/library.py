@@ -20,6 +20,7 @@ from types import MappingProxyType
 from typing import Any
 
 from anabranch.frontend.operators import NUMERIC, binary, iterate
+from anabranch.lang.hashing import stable_hash
 from anabranch.lang.types import (
     BOOL,
     BYTES,
@@ -39,6 +40,7 @@ from anabranch.lang.types import (
     Function,
     Iter,
     List,
+    Record,
     Set,
     Sparse,
     Tuple,
@@ -219,6 +221,20 @@ def _utc(args: Sequence[Type], keywords: Mapping[str, Type]) -> Type | None:
     return DATETIME if all(t in (INT, BOOL) for t in (*args, *keywords.values())) else None
 
 
+def _stable_hash(args: Sequence[Type], keywords: Mapping[str, Type]) -> Type | None:
+    return INT if len(args) == 1 and not keywords and _is_hashed(args[0]) else None
+
+
+def _is_hashed(t: Type) -> bool:
+    """Does `stable_hash` take it?"""
+    match t:
+        case Tuple(items):
+            return all(map(_is_hashed, items))
+        case Record(cls, fields):
+            return issubclass(cls, tuple) and all(_is_hashed(of) for _, of in fields)
+    return t in (INT, BOOL, STR, BYTES)
+
+
 def _mean(args: Sequence[Type], keywords: Mapping[str, Type]) -> Type | None:
     element = _element(args)
     return FLOAT if element == FLOAT else NUMBER if element == INT else None
@@ -291,6 +307,7 @@ RULES: Mapping[Any, Rule] = MappingProxyType(
         bisect.bisect: _any(INT, 2, 4),
         bisect.bisect_left: _any(INT, 2, 4),
         bisect.bisect_right: _any(INT, 2, 4),
+        stable_hash: _stable_hash,
         statistics.median: _mean,
         statistics.mean: _mean,
         statistics.fmean: lambda args, kw: FLOAT if _element(args) in NUMERIC else None,

@@ -139,11 +139,11 @@ def constant(cx: Context, node: ast.expr, value: Any) -> Expr:
     return Const(value, kind, cx.span(node))
 
 
-def forbidden(cx: Context, node: ast.expr, why: tuple[str, str], text: str) -> Expr:
+def forbidden(cx: Context, node: ast.expr, why: tuple[str, str], text: str, hint: str | None = None) -> Expr:
     """A function or an object that works outside, or gives something else whenever it is asked."""
     code, what = why
     message = f"'{text}' is {what}: entries must give the same result whenever they run"
-    return cx.error(node, code, message, _FORBIDDEN_HINTS[code])
+    return cx.error(node, code, message, hint or _FORBIDDEN_HINTS[code])
 
 
 _FORBIDDEN_HINTS = {

@@ -5,6 +5,7 @@ from anabranch.lang.dense_matrix import DenseMatrix
 from anabranch.lang.distribution import Distribution, Partial, Partitioned, Replicated, everywhere, gather, local, pure
 from anabranch.lang.entry import Entry
 from anabranch.lang.errors import BadInput, FrozenError, InputOverflow, MemoryFull, ProgramError
+from anabranch.lang.hashing import stable_hash
 from anabranch.lang.later import Feed, Time, Timeline, Vertex, every, random, stale
 from anabranch.lang.marks import reads, writes
 from anabranch.lang.matrix import Matrix
@@ -20,5 +21,5 @@ __all__ = [
     "BadInput", "DenseMatrix", "DenseVector", "Distribution", "Entry", "Feed", "FrozenError", "InputOverflow", "Matrix",
     "MemoryFull", "Partial", "Partitioned", "Program", "ProgramError", "Replicated", "Table", "Time", "Timeline",
     "UTCDateTime", "Value", "Vector", "Vertex", "add", "describe", "every", "everywhere", "gather", "largest", "local",
-    "mean", "partial", "pure", "random", "reads", "smallest", "stale", "writes",
+    "mean", "partial", "pure", "random", "reads", "smallest", "stable_hash", "stale", "writes",
 ]  # fmt: skip

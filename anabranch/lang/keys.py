@@ -6,6 +6,8 @@ type have equal hashes. Keys of different types never meet, because the keys of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from anabranch.lang.scalars import show
 
 BUCKETS = 1024
@@ -55,11 +57,16 @@ def hash_key(key: object) -> int:
     if isinstance(key, bytes):
         return splitmix64(hash_words(key) ^ _BYTES_SALT)
     if isinstance(key, tuple):
-        h = _TUPLE_SALT ^ len(key)
-        for item in key:
-            h = splitmix64((h * 31 + hash_key(item)) & _MASK)
-        return h
+        return hash_tuple([hash_key(item) for item in key])
     raise TypeError(f"{show(key)} is no key: use int, str, bytes, bool or a tuple of these")
+
+
+def hash_tuple(items: Sequence[int]) -> int:
+    """The hash of a tuple whose items have these."""
+    h = _TUPLE_SALT ^ len(items)
+    for item in items:
+        h = splitmix64((h * 31 + item) & _MASK)
+    return h
 
 
 def bucket(key: object) -> int:

@@ -13,10 +13,12 @@ from anabranch.graph.code import Apply, Const, Expr
 from anabranch.graph.effects import changes
 from anabranch.kernels.native import mappings, reductions, sparse_vectors, texts, times, vectors
 from anabranch.kernels.native.arithmetic import as_float, as_int, float_of, numeric, settled
+from anabranch.kernels.native.keys import stable_hash_of
 from anabranch.kernels.native.layout import TEXT, NotInKernels, is_plain_record
 from anabranch.kernels.native.registers import Value, fit, is_number, items_of
 from anabranch.kernels.native.scope import Scope
 from anabranch.lang.dense import DenseVector
+from anabranch.lang.hashing import stable_hash
 from anabranch.lang.types import (
     BOOL,
     BYTES,
@@ -251,6 +253,10 @@ def _divmod(scope: Scope, args: Sequence[Expr]) -> Value:
     return Value(Tuple(tuple(v.type for v in both)), tuple(w for v in both for w in v.words))
 
 
+def _stable_hash(scope: Scope, args: Sequence[Expr]) -> Value:
+    return Value(INT, (stable_hash_of(scope.value(args[0])),))
+
+
 def _range(scope: Scope, args: Sequence[Expr]) -> Value:
     raise NotInKernels("a range that is kept")
 
@@ -265,5 +271,6 @@ _BUILTINS: dict[Any, Callable[[Scope, Sequence[Expr]], Value]] = {
     len: _len,
     ord: _ord,
     divmod: _divmod,
+    stable_hash: _stable_hash,
     range: _range,
 }

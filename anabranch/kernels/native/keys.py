@@ -29,6 +29,20 @@ def hash_of(key: Value) -> str:
     return f"{'hash_text' if key.type == STR else 'hash_bytes'}({', '.join(key.words)})"
 
 
+def stable_hash_of(value: Value) -> str:
+    """The result of `anabranch.lang.hashing.stable_hash`, for which a bool is an int."""
+    return f"shift_right({hash_of(_without_bools(value))}, 1)"
+
+
+def _without_bools(value: Value) -> Value:
+    if value.type == BOOL:
+        return Value(INT, (f"int({value.word})",))
+    if not isinstance(value.type, Tuple | Record):
+        return value
+    items = [_without_bools(item) for item in items_of(value)]
+    return Value(Tuple(tuple(item.type for item in items)), tuple(w for item in items for w in item.words))
+
+
 @dataclass(frozen=True, slots=True)
 class Ahead:
     """A key of a state that is an input of the row: known before the row runs."""
