@@ -111,7 +111,7 @@ def test_it_does_not_depend_on_the_process() -> None:
     assert told == {f"{ab.stable_hash(('user', 'é'))}\n"}
 
 
-@pytest.mark.parametrize("value", [1.0, None, [1], {"a": 1}, ("a", 1.5), object()], ids=repr)
+@pytest.mark.parametrize("value", [1.0, None, [1], {"a": 1}, ("a", 1.5), 1j], ids=repr)
 def test_what_it_refuses(value: Any) -> None:
     with pytest.raises(TypeError, match=r"stable_hash takes str, bytes, int, bool and tuples of these, got "):
         ab.stable_hash(value)
