@@ -191,6 +191,6 @@ def is_in(scope: Scope, item: Value, container: Value) -> str:
             return f"({containers.position(scope, container, item)} >= 0)"
         case Dict() | Set():
             return mappings.contains(scope, container, item)
-        case Sparse():
+        case Sparse() if item.type == INT:
             return f"(get_cell({container.word}, {item.word}) != 0.0)"
-    raise NotInKernels(f"`in` a {container.type}")
+    raise NotInKernels(f"{item.type} in {container.type}")

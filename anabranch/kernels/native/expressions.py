@@ -340,8 +340,8 @@ class Expressions:
                 return vectors.item(self.scope, receiver, index)
             case Dict():
                 return mappings.item(self.scope, self.name_words(receiver), self.name_words(index))
-            case Sparse():
-                return Value(FLOAT, (f"get_cell({receiver.word}, {as_int(index)})",))
+            case Sparse() if index.type == INT:
+                return Value(FLOAT, (f"get_cell({receiver.word}, {index.word})",))
         if receiver.type in TEXT:
             return texts.item(self.scope, receiver, as_int(index))
         raise NotInKernels(f"{receiver.type}[...] is not in the kernels' table")

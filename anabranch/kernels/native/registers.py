@@ -49,8 +49,9 @@ class Value:
 
     @property
     def word(self) -> str:
-        (word,) = self.words
-        return word
+        if len(self.words) != 1:
+            raise NotInKernels(f"a value of type {self.type} where one of one word is needed")
+        return self.words[0]
 
 
 def registers(t: Type) -> tuple[str, ...]:

@@ -212,3 +212,32 @@ def test_what_stays_python_says_why() -> None:
         }
         app.keep(1, ab.Vector({1: 2.0}))
         assert app.change(ab.Vector({3: 1.0})) == ab.Vector({1: 2.0, 3: 1.0})
+
+
+class Asked(ab.Program):
+    rows: ab.Partitioned[ab.Matrix]
+
+    def held(self, k: int) -> bool:
+        self.rows[k, 1] = 2.0
+        return k in self.rows.row(k)
+
+    def no_number(self, k: int) -> bool:
+        self.rows[k, 1] = 2.0
+        return None in self.rows.row(k)
+
+    def no_index(self, k: int) -> bool:
+        self.rows[k, 1] = 2.0
+        return 1.5 in self.rows.row(k)
+
+
+def test_only_an_int_is_looked_for_in_a_kernel() -> None:
+    with ab.run(Asked(), workers=1, tier="compiled") as app:
+        assert [name for name in app.entries if app._engine.tiers.is_fast(name)] == ["held"]
+        plain = Asked()
+        assert [app.held(k) for k in (1, 2)] == [plain.held(k) for k in (1, 2)]
+        for name in ("no_number", "no_index"):
+            with pytest.raises((TypeError, ValueError)) as wanted:
+                plain.entries[name](1)
+            with pytest.raises(type(wanted.value)) as got:
+                app.entries[name](1)
+            assert got.value.args == wanted.value.args
