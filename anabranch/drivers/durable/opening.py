@@ -59,8 +59,9 @@ class Opened:
     def base(self, manifest: str | None) -> Base:
         """From where this generation goes on: the snapshot it has just made, or what was found."""
         if manifest is None and self.found is not None:
-            return self.found.base((COORDINATOR,))
-        return Base(manifest, (), self.version.epoch, self.version.attempt, self.sequence, (COORDINATOR,))
+            return self.found.base((COORDINATOR,), (COORDINATOR,))
+        at = self.version
+        return Base(manifest, (), at.epoch, at.attempt, self.sequence, (COORDINATOR,), (COORDINATOR,))
 
 
 def open_checkpoint(saving: Saving, graph: Graph, workers: int) -> Opened:

@@ -31,6 +31,7 @@ from anabranch.runtime.memory import Memory
 from anabranch.runtime.messages import Version
 from anabranch.runtime.routing import Routing
 from anabranch.state.changes import Change
+from anabranch.state.checkpoint.errors import Fenced
 from anabranch.state.checkpoint.recovery import Found, find
 from anabranch.state.checkpoint.snapshots import Chunk
 
@@ -84,6 +85,7 @@ class Saved:
             self.saver, source, self.labels, graph.name, fingerprint(graph), hold, now, self._marks, self._clock
         )
         made = self.snapshots.first() if opened.must_save(graph) else None
+        self.saver.log.open_piece()  # before the base says that it is there
         opened.generation.check()
         opened.generation.begin(opened.base(made))
         self.saver.changed = opened.version.epoch
@@ -105,8 +107,14 @@ class Saved:
         """The last snapshot, if there is to be one: an end in peace loses nothing."""
         self.snapshots.stop(in_peace)
 
-    def close(self) -> None:
+    def close(self, in_peace: bool) -> None:
+        """Nothing more comes. What ended in peace says where its log ends, so that what is cut off later is missed."""
         self.saver.log.close()
+        if in_peace:
+            try:
+                self.saver.end()
+            except (Fenced, OSError) as error:  # what was acknowledged is on disk without it
+                log.warning("the end of the run could not be noted: %s", error)
 
 
 class SavedHere(Saved):

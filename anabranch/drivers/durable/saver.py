@@ -13,7 +13,7 @@ from anabranch.drivers.durable.settings import Saving
 from anabranch.graph.nodes import Graph
 from anabranch.runtime.messages import Version
 from anabranch.state.changes import Change, schema_of
-from anabranch.state.checkpoint.generations import Generation
+from anabranch.state.checkpoint.generations import End, Generation
 from anabranch.state.checkpoint.location import Location
 from anabranch.state.checkpoint.log import Frame, Log
 from anabranch.state.checkpoint.manifests import SavedState
@@ -60,6 +60,16 @@ class Saver:
                 head["after"] = before  # what is between is in no log: this counts only where that was reached
             self.ticket = self.log.append(Frame(version.epoch, version.attempt, head, tuple(changes)))
             self.log.flush()
+
+    def keep_snapshot(self, name: str, version: int) -> None:
+        """Note that a snapshot is there, durably: its loss is missed then, also where no log has what it holds."""
+        self.log.sync(self.log.note({"snapshot": name, "version": version}))
+
+    def end(self) -> None:
+        """Note where the log ends."""
+        piece, size, _ = self.log.end
+        epoch = self.logged[0].epoch if self.always and self.logged is not None else 0
+        self.generation.end(End(piece, size, epoch))
 
     def wait(self, ticket: int) -> None:
         """Until that is on disk, and nobody else has opened the location meanwhile."""

@@ -149,10 +149,10 @@ class Snapshots:
             collect(saver.location, saver.saving.keep, generation=saver.generation.number)
 
     def first(self) -> str:
-        """Save what a run starts from, before it starts; gives the name of the manifest."""
-        return self._take()
+        """Save what a run starts from, before it starts; gives the name of the manifest, which its base keeps."""
+        return self._take(begins=True)
 
-    def _take(self, rests: bool = False) -> str:
+    def _take(self, rests: bool = False, begins: bool = False) -> str:
         saver, source, clock = self._saver, self.source, self._clock
         stopped = saver.saving.mode == "sync"
         with self._hold() if stopped else nullcontext():
@@ -180,6 +180,7 @@ class Snapshots:
                 chunks, pieces = source.finish()
                 if ticket:
                     saver.log.sync(ticket)
+                saver.log.open_piece()
                 saver.generation.check()
             except BaseException:
                 saver.logging = saver.always
@@ -206,8 +207,11 @@ class Snapshots:
                 chunks=tuple(chunks),
                 first_pieces={COORDINATOR: piece, **pieces},
                 extra={"marks": as_json(marks)},
+                logs=(COORDINATOR,),
             )
             name = write_manifest(saver.location, manifest)
+            if not begins:
+                saver.keep_snapshot(name, version.epoch)
         self._taken, self._bytes, self._when = version.epoch, saver.log.bytes, self._clock.now()
         return name
 

@@ -111,6 +111,7 @@ class WorkerSaver:
             chunks = snapshot.finish(order.wanted)
             if order.wanted and self._ticket:
                 self._log.sync(self._ticket)
+                self._log.open_piece()  # the one before may be removed once the manifest is there
             tell(Kept(order.number, tuple(chunks)))
 
         def told() -> None:

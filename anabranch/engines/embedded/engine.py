@@ -64,10 +64,11 @@ class Engine(ABC):
 
     def stop(self) -> None:
         """Answer what has been asked, save what is to be saved, end."""
+        in_peace = not self.driver.closed
         if self.saved is not None:
-            self.saved.stop(not self.driver.closed)
+            self.saved.stop(in_peace)
         try:
             self.driver.stop()
         finally:
             if self.saved is not None:
-                self.saved.close()
+                self.saved.close(in_peace and self.driver.desk.broken is None)

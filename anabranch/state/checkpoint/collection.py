@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from anabranch.state.checkpoint.errors import Damaged, Fenced
-from anabranch.state.checkpoint.generations import Generation, base_name, numbers
+from anabranch.state.checkpoint.generations import Generation, base_name, end_name, numbers
 from anabranch.state.checkpoint.history import History, candidates, chunk_sizes, history, whole_manifest
 from anabranch.state.checkpoint.location import Location
 from anabranch.state.checkpoint.manifests import Manifest, manifests, order_of, read_manifest
@@ -87,6 +87,8 @@ def _unneeded(
     for number, is_base in numbers(location):
         if is_base and is_past(number):
             yield base_name(number)
+            if location.exists(end_name(number)):
+                yield end_name(number)
     for file in sizes:
         match = _SNAPSHOT.fullmatch(file)
         if match is None or any(file.startswith(n) for n in named) or _is_within(file, writing):

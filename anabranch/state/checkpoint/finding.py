@@ -7,16 +7,18 @@ Laws: what is found holds every epoch that was acknowledged; it never holds part
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 from anabranch.state.checkpoint.errors import Damaged
 from anabranch.state.checkpoint.found import COORDINATOR, Commit, Found, Span
+from anabranch.state.checkpoint.generations import base_of, end_of
 from anabranch.state.checkpoint.history import History, Link, candidates, chunk_sizes, history, whole_manifest
 from anabranch.state.checkpoint.location import Location
 from anabranch.state.checkpoint.manifests import Manifest, order_of
-from anabranch.state.checkpoint.reading import Piece, read_log
+from anabranch.state.checkpoint.reading import Piece, pieces, read_log
 from anabranch.state.checkpoint.snapshots import Chunk, check_chunk
 
 LARGE = 1 << 26  # bytes of files that are worth threads
@@ -172,7 +174,8 @@ def _from(location: Location, past: History, manifest: Manifest | None, to_versi
         own = manifest is not None and link.generation == manifest.generation
         first = dict(manifest.first_pieces) if own and manifest is not None else {}
         limit = min((x for x in (link.last, to_version) if x is not None), default=None)
-        commits, reached = _commits(location, link, first, limit, reached)
+        begun = COORDINATOR in (manifest.logs if own and manifest is not None else _logs_of(location, link.generation))
+        commits, reached = _commits(location, link, first, limit, reached, begun)
         if limit is not None and link.last == limit and reached.epoch < limit:
             file = Piece(link.generation, COORDINATOR, first.get(COORDINATOR, 0)).file
             why = f"its commits end with epoch {reached.epoch}, a later run has gone on from epoch {limit}"
@@ -185,6 +188,8 @@ def _from(location: Location, past: History, manifest: Manifest | None, to_versi
         file = Piece(manifest.generation, COORDINATOR, manifest.first_pieces.get(COORDINATOR, 0)).file
         why = f"its commits end with epoch {reached.epoch}, {manifest.name} needs them up to {manifest.version}"
         raise Damaged(file, 0, None, why)
+    if to_version is None:
+        _check_end(location, past.number, reached)
     return Found(
         location,
         past,
@@ -209,20 +214,59 @@ def _start(past: History, manifest: Manifest | None) -> Commit:
     return Commit(manifest.begun - 1, 0, 0, None)
 
 
+def _logs_of(location: Location, generation: int) -> tuple[str, ...]:
+    """The writers whose log in a generation is known to have been begun."""
+    try:
+        return base_of(location, generation).logs
+    except (FileNotFoundError, Damaged):
+        return ()
+
+
+def _check_end(location: Location, generation: int, reached: Commit) -> None:
+    """If the last run ended in peace, its log has all that it had then."""
+    try:
+        end = end_of(location, generation)
+    except Damaged:
+        return  # what it would tell is not needed to restore; `verify` reports it
+    if end is None:
+        return
+    piece, good = Piece(generation, COORDINATOR, end.piece), (reached.epoch, reached.attempt)
+    size = pieces(location).get(piece)
+    if size is None:
+        raise Damaged(piece.file, 0, good, "the file is missing")
+    if size != end.size or reached.epoch < end.epoch:
+        why = f"it had {end.size} bytes, up to epoch {end.epoch}, when its run ended in peace"
+        raise Damaged(piece.file, size, good, f"it has {size} bytes, up to epoch {reached.epoch}; {why}")
+
+
+def _check_snapshots(
+    location: Location, noted: Sequence[Mapping[str, Any]], limit: int | None, reached: Commit
+) -> None:
+    """What a later snapshot held, and was in no log, is lost with it."""
+    for note in noted:
+        name, version = note.get("snapshot", ""), note.get("version", 0)
+        if version > reached.epoch and (limit is None or version <= limit):
+            why = "it cannot be used" if location.exists(name) else "the file is missing"
+            why += f", and the logs alone lead to epoch {reached.epoch} only"
+            raise Damaged(name, 0, (reached.epoch, reached.attempt), why)
+
+
 def _commits(
-    location: Location, link: Link, first: dict[str, int], limit: int | None, reached: Commit
+    location: Location, link: Link, first: dict[str, int], limit: int | None, reached: Commit, begun: bool
 ) -> tuple[list[Commit], Commit]:
-    """The commits of a generation up to an epoch, and the last of them."""
+    """The commits of a generation up to an epoch, and the last of them. With `begun` its log is known to be there."""
     commits: list[Commit] = []
+    noted: list[dict[str, Any]] = []
+    number = first.get(COORDINATOR, 0)
     if limit is not None and reached.epoch >= limit:
         return commits, reached  # also if what follows is damaged
     try:
-        for frame in read_log(location, link.generation, COORDINATOR, first.get(COORDINATOR, 0)):
+        for frame in read_log(location, link.generation, COORDINATOR, number, begun=begun, noted=noted.append):
             if limit is not None and frame.epoch > limit:
                 break
             if frame.head.get("commit"):
                 if frame.head.get("after", 0) > reached.epoch:
-                    break  # of a snapshot that was not finished: not all between was logged
+                    continue  # of a snapshot that was not finished: not all between was logged
                 writers = frame.head.get("writers")
                 commit = Commit(
                     frame.epoch,
@@ -237,4 +281,5 @@ def _commits(
                     break
     except Damaged as error:
         raise Damaged(error.file, error.offset, (reached.epoch, reached.attempt), error.why) from error
+    _check_snapshots(location, noted, limit, reached)
     return commits, reached

@@ -71,9 +71,9 @@ class Found:
         """How many there are of partial state."""
         return max([self.snapshot.instances, *(c.instances for span in self.spans for c in span.commits)])
 
-    def base(self, writers: Collection[str] = ()) -> Base:
+    def base(self, writers: Collection[str] = (), logs: Collection[str] = ()) -> Base:
         """Where the next generation begins that goes on from here."""
-        return Base(self.name, self.chain, self.version, self.attempt, self.sequence, tuple(writers))
+        return Base(self.name, self.chain, self.version, self.attempt, self.sequence, tuple(writers), tuple(logs))
 
     def frames(self, writers: Collection[str] | None = None) -> Iterator[Frame]:
         """The frames of all committed epochs from the manifest's `begun` on, in the order of epochs.

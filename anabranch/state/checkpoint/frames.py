@@ -23,7 +23,7 @@ import pyarrow as pa
 from anabranch.state.changes import Change
 from anabranch.state.checkpoint.location import Part
 
-PIECE, FRAME = b"AbP1", b"AbF1"
+PIECE, FRAME, NOTE = b"AbP1", b"AbF1", b"AbN1"
 END = b"\xabframe.\xba"
 
 _HEADER = struct.Struct("<4sIQI")
@@ -96,7 +96,7 @@ def scan(data: memoryview, offset: int) -> Record:
         raise Torn("the file ends within a header")
     header = data[offset : offset + _HEADER.size]
     magic, head, rest, crc = _HEADER.unpack(header)
-    if zlib.crc32(header) != _CRC.unpack_from(data, offset + _HEADER.size)[0] or magic not in (PIECE, FRAME):
+    if zlib.crc32(header) != _CRC.unpack_from(data, offset + _HEADER.size)[0] or magic not in (PIECE, FRAME, NOTE):
         if _zeros(data, offset + HEADER_SIZE):  # a whole record has its end mark there
             raise Torn("zeros up to the end of the file")
         raise Bad("the header of a record does not match its checksum")

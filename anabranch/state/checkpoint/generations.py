@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from anabranch.state.checkpoint.errors import Damaged, Fenced
@@ -27,6 +27,7 @@ class Base:
     """Where a generation begins: at `version`, which is what the manifest and the logs of the chain give.
 
     The chain has (generation, last epoch that counts) of the earlier generations after that manifest, oldest first.
+    `logs` are the writers whose log of this generation has its first piece: if that is not there, it is lost.
     """
 
     manifest: str | None
@@ -35,6 +36,18 @@ class Base:
     attempt: int
     sequence: int
     writers: tuple[str, ...] = ()
+    logs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Where the log of what a run committed ends, if that run ended in peace: in a piece that has so many bytes, with
+    this epoch.
+    """
+
+    piece: int
+    size: int
+    epoch: int
 
 
 class Generation:
@@ -62,18 +75,24 @@ class Generation:
             "attempt": base.attempt,
             "sequence": base.sequence,
             "writers": list(base.writers),
+            "logs": list(base.logs),
+            "generation": self.number,
         }
         self._location.create(base_name(self.number), sealed("base", content))
+
+    def end(self, end: End) -> None:
+        """Say that nothing more is written: a log that is shorter later was cut off by something else than a crash."""
+        self.check()
+        self._location.create(end_name(self.number), sealed("end", {**asdict(end), "generation": self.number}))
 
 
 def claim(location: Location, info: Mapping[str, Any]) -> int:
     """A number greater than that of every run before. `info` tells others who we are: program, host, pid, time."""
-    data = sealed("generation", dict(info))
     number = 0
     while True:
         number = max([number, *(n for n, _ in numbers(location))]) + 1
         try:
-            location.create(claim_name(number), data)
+            location.create(claim_name(number), sealed("generation", {**info, "generation": number}))
         except FileExistsError:
             continue
         return number
@@ -81,7 +100,7 @@ def claim(location: Location, info: Mapping[str, Any]) -> int:
 
 def claimed_by(location: Location, number: int) -> dict[str, Any]:
     """What the run of a generation said about itself."""
-    return unsealed(location, claim_name(number), "generation")
+    return _of_generation(location, claim_name(number), "generation", number)
 
 
 def latest(location: Location, *, undamaged: bool = False, newest: int | None = None) -> tuple[int, Base] | None:
@@ -102,12 +121,33 @@ def latest(location: Location, *, undamaged: bool = False, newest: int | None = 
 def base_of(location: Location, number: int) -> Base:
     """Where a generation begins; FileNotFoundError if it has not begun."""
     name = base_name(number)
-    content = unsealed(location, name, "base")
+    content = _of_generation(location, name, "base", number)
     try:
+        content.setdefault("logs", ())
         chain = tuple((generation, epoch) for generation, epoch in content["chain"])
-        return Base(**{**content, "chain": chain, "writers": tuple(content["writers"])})
+        return Base(**{**content, "chain": chain, "writers": tuple(content["writers"]), "logs": tuple(content["logs"])})
     except (KeyError, TypeError, ValueError) as error:
         raise Damaged(name, 0, None, f"it is no base of a generation: {error!r}") from error
+
+
+def end_of(location: Location, number: int) -> End | None:
+    """Where a generation ended; None if it did not end in peace, or has not ended."""
+    name = end_name(number)
+    try:
+        return End(**_of_generation(location, name, "end", number))
+    except FileNotFoundError:
+        return None
+    except TypeError as error:
+        raise Damaged(name, 0, None, f"it is no end of a generation: {error!r}") from error
+
+
+def _of_generation(location: Location, name: str, kind: str, number: int) -> dict[str, Any]:
+    """The content of a file, without the generation that it names itself."""
+    content = unsealed(location, name, kind)
+    named = content.pop("generation", number)
+    if named != number:
+        raise Damaged(name, 0, None, f"it was written for generation {named}")
+    return content
 
 
 def numbers(location: Location) -> Iterator[tuple[int, bool]]:
@@ -123,6 +163,10 @@ def claim_name(number: int) -> str:
 
 def base_name(number: int) -> str:
     return f"{FOLDER}/{number:08}.base"
+
+
+def end_name(number: int) -> str:
+    return f"{FOLDER}/{number:08}.end"
 
 
 def _said(location: Location, number: int) -> str:

@@ -9,7 +9,7 @@ from anabranch.state.checkpoint.errors import Damaged
 from anabranch.state.checkpoint.generations import Base, base_name, base_of, latest
 from anabranch.state.checkpoint.location import Location
 from anabranch.state.checkpoint.manifests import Manifest, manifests, order_of, read_manifest
-from anabranch.state.checkpoint.reading import pieces
+from anabranch.state.checkpoint.reading import is_empty, pieces
 from anabranch.state.checkpoint.snapshots import FOLDER as SNAPSHOTS
 
 
@@ -71,10 +71,13 @@ def history(location: Location, *, undamaged: bool = False, newest: int | None =
 
 
 def _check_none_is_lost(location: Location, newest: int) -> None:
-    """A run that never began leaves at most the snapshot that it would have begun with. One of which there is more has
-    begun, and acknowledged: where its base is gone, what was before it is not what there is to restore.
+    """A run that never began leaves at most the snapshot that it would have begun with, and an empty log. One of which
+    there is more has begun, and acknowledged: where its base is gone, what was before it is not what there is to
+    restore.
     """
-    logged = {piece.generation for piece in pieces(location)}
+    logged = {
+        p.generation for p in pieces(location) if p.generation > newest and (p.number or not is_empty(location, p))
+    }
     saved = [order[0] for name in manifests(location) if (order := order_of(name))]
     for number in sorted({*logged, *(g for g in saved if saved.count(g) > 1)}):
         name = base_name(number)

@@ -6,6 +6,7 @@ import errno
 import os
 import secrets
 import sys
+import weakref
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -39,9 +40,12 @@ class LocalLocation:
                     f"{path} is the first path of a checkpoint location: it has its generations. "
                     f"Got it behind {self._paths[0]}; give {path} first"
                 )
+        self._roots: dict[Path, int] = {}  # open while this writes: so their numbers are given to no other folder
         if writing:
             for path in self._paths:
                 make_folder(path)
+                self._roots[path] = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                weakref.finalize(self, os.close, self._roots[path])
                 for left in (path / PARTIAL).glob("*"):
                     left.unlink(missing_ok=True)
 
@@ -49,6 +53,7 @@ class LocalLocation:
         if self.exists(name):
             raise FileExistsError(errno.EEXIST, "a file of a checkpoint is written once", name)
         root, path = self._root(name), self._path(name)
+        self._check(root)
         make_folder(root / PARTIAL)
         make_folder(path.parent)
         while not _create(root / PARTIAL / f"{os.getpid()}-{secrets.token_hex(8)}", path, data):
@@ -58,6 +63,7 @@ class LocalLocation:
         if self.exists(name):
             raise FileExistsError(errno.EEXIST, "a file of a checkpoint is written once", name)
         path = self._path(name)
+        self._check(self._root(name))
         make_folder(path.parent)
         return LocalAppending(path)
 
@@ -109,6 +115,17 @@ class LocalLocation:
                 except OSError:
                     continue
 
+    def _check(self, root: Path) -> None:
+        """Is the folder that was opened still there? Else what is written is lost, or mixed with what another wrote."""
+        opened = self._roots.get(root)
+        if opened is not None and not _is_same(root, opened):
+            raise OSError(
+                errno.ESTALE,
+                "the folder of the checkpoint was removed or replaced while the app ran. Nothing more is written "
+                "there: put it back, or start the app with another location",
+                str(root),
+            )
+
     def _root(self, name: str) -> Path:
         if len(self._paths) == 1 or name.split("/")[0] in FIRST:
             return self._paths[0]
@@ -149,6 +166,13 @@ class LocalAppending:
         self._check()
         try:
             sync_file(self._file)
+            if not _is_same(self._path, self._file):
+                raise OSError(
+                    errno.ESTALE,
+                    "this file of a checkpoint was removed or replaced while the app wrote to it: what it had is lost "
+                    "when the app ends. Nothing more is written",
+                    str(self._path),
+                )
             if not self._named:
                 sync_folder(self._path.parent)
                 self._named = True
@@ -201,6 +225,16 @@ def sync_folder(path: Path) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def _is_same(path: Path, file: int) -> bool:
+    """Is what is open still what has this name?"""
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    opened = os.fstat(file)
+    return (found.st_dev, found.st_ino) == (opened.st_dev, opened.st_ino)
 
 
 def _is_there(path: Path) -> bool:

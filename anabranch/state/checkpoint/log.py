@@ -2,7 +2,8 @@
 
 Laws. Frames are in the log in the order of their tickets, and epochs never go back. When `sync(ticket)` has returned,
 that frame and all before it survive a crash. After a failed write or sync nothing more becomes durable: every later
-call raises.
+call raises. No frame of a piece is durable before something that is not in that piece says that the piece was begun:
+the piece before it ends with that note, and whoever opens a log says it of the first. So a lost piece is missed.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from __future__ import annotations
 import errno
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from anabranch.state.checkpoint.frames import PIECE, Frame, Packed, pack_frame, packed
+from anabranch.state.checkpoint.frames import NOTE, PIECE, Frame, Packed, pack_frame, packed
 from anabranch.state.checkpoint.location import Appending, Location, Part
 from anabranch.state.checkpoint.reading import FORMAT, Piece, piece_numbers, read_log
 
@@ -56,7 +57,7 @@ class Log:
         self._thread: threading.Thread | None = None
         self._file: Appending | None = None
         self._number = -1
-        self._written = 0
+        self._size = self._written = 0  # of the piece that is written, of all
 
     @property
     def synced(self) -> int:
@@ -92,13 +93,16 @@ class Log:
                     f"a frame of epoch {frame.epoch} after one of epoch {self._epoch}: epochs never go back"
                 )
             self._epoch = frame.epoch
-            if self._in_piece and self._in_piece + record.size > self._piece_bytes:
-                self._piece, self._in_piece = self._piece + 1, 0
-            self._in_piece += record.size
-            self._waiting.append((self._piece, record))
-            self._bytes_waiting += record.size
-            self._ticket += 1
-            return self._ticket
+            return self._add(record)
+
+    def _add(self, record: Packed) -> int:
+        if self._in_piece and self._in_piece + record.size > self._piece_bytes:
+            self._piece, self._in_piece = self._piece + 1, 0
+        self._in_piece += record.size
+        self._waiting.append((self._piece, record))
+        self._bytes_waiting += record.size
+        self._ticket += 1
+        return self._ticket
 
     def sync(self, ticket: int) -> None:
         """Return when the frame is durable. The first who waits writes for all who do."""
@@ -123,6 +127,27 @@ class Log:
                 self._thread = threading.Thread(target=self._write_when_wanted, daemon=True)
                 self._thread.start()
             self._turn.notify_all()
+
+    def note(self, what: Mapping[str, object]) -> int:
+        """A ticket for what is to be remembered beside the frames; see `Notes`."""
+        with self._turn:
+            self._check()
+            return self._add(packed(NOTE, dict(what)))
+
+    def open_piece(self) -> None:
+        """Return when the piece is there, durably, that has what is appended from now on."""
+        with self._turn:
+            while self._number < self._piece:
+                self._check()
+                if self._leading:
+                    self._turn.wait()
+                else:
+                    self._lead()
+
+    @property
+    def end(self) -> tuple[int, int, int]:
+        """The last piece, its bytes and the last epoch: all of it is on disk once the log was closed."""
+        return self._number, self._size, self._epoch
 
     def cut(self) -> int:
         """Go on in a new piece: the number of that which has all frames appended from now on, and no other."""
@@ -166,11 +191,12 @@ class Log:
     def _lead(self) -> None:
         """Write all that waits, durably. Who calls holds the turn and nobody leads; others append meanwhile."""
         batch, self._waiting = self._waiting, []
+        piece = self._piece
         error: BaseException | None = None
         self._leading = True
         self._turn.release()
         try:
-            self._write(batch)
+            self._write(batch, piece)
         except BaseException as e:
             error = e
             raise
@@ -183,29 +209,40 @@ class Log:
                 self._bytes_waiting -= sum(record.size for _, record in batch)
             self._turn.notify_all()
 
-    def _write(self, batch: list[tuple[int, Packed]]) -> None:
+    def _write(self, batch: list[tuple[int, Packed]], upto: int) -> None:
+        """The last piece is there then, also if nothing is in it yet."""
         parts: list[Part] = []
         for piece, record in batch:
             if piece != self._number:
                 self._put(parts)
-                parts = [*self._next_piece(piece).written()]
+                self._next_piece(piece)
+                parts = []
             parts += record.written()
         self._put(parts)
+        if self._number < upto:
+            self._next_piece(upto)
 
-    def _put(self, parts: list[Part]) -> None:
+    def _put(self, parts: Sequence[Part]) -> None:
         if parts and self._file is not None:
             self._file.append(parts)
             self._file.sync()
+            self._size = self._file.size
             self._written += sum(memoryview(p).nbytes for p in parts)
 
-    def _next_piece(self, number: int) -> Packed:
-        """Open a piece: its head. The one before it is whole and durable."""
-        previous = 0
-        if self._file is not None:
-            previous = self._file.size
-            self._file.close()
+    def _next_piece(self, number: int) -> None:
+        """Begin a piece: its head, durably, then the note at the end of the one before it, which is whole."""
+        before, previous = self._file, self._size
         self._file = self._location.open(Piece(self._generation, self._writer, number).file)
         self._number = number
+        self._put(self._head(number, previous).written())
+        if before is not None:
+            try:
+                before.append(packed(NOTE, {"next": number}).written())
+                before.sync()
+            finally:
+                before.close()
+
+    def _head(self, number: int, previous: int) -> Packed:
         head = {
             "format": FORMAT,
             "generation": self._generation,

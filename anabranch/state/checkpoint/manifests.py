@@ -56,6 +56,8 @@ class Manifest:
     first_pieces: Mapping[str, int]
     """For each writer, the piece of the log of its generation with which the effects from `begun` on begin."""
     extra: Mapping[str, Any] = field(default_factory=dict)
+    logs: tuple[str, ...] = ()
+    """The writers of which that piece was on disk when this was written: if it is not there, it is lost."""
 
     @property
     def name(self) -> str:
@@ -125,6 +127,7 @@ def _content(m: Manifest) -> dict[str, Any]:
         "chunks": [asdict(chunk) for chunk in m.chunks],
         "first_pieces": dict(m.first_pieces),
         "extra": dict(m.extra),
+        "logs": list(m.logs),
     }
 
 
@@ -144,5 +147,6 @@ def _manifest(content: dict[str, Any]) -> Manifest:
             "instance_of_bucket": tuple(i for i, length in content["instance_of_bucket"] for _ in range(length)),
             "states": states,
             "chunks": tuple(Chunk(**chunk) for chunk in content["chunks"]),
+            "logs": tuple(content.get("logs", ())),
         }
     )

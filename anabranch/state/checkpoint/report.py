@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from anabranch.state.checkpoint.errors import Damaged
 from anabranch.state.checkpoint.finding import find
-from anabranch.state.checkpoint.generations import base_name, base_of, claim_name, claimed_by, numbers
+from anabranch.state.checkpoint.generations import base_name, base_of, claim_name, claimed_by, end_name, end_of, numbers
 from anabranch.state.checkpoint.location import Location
 from anabranch.state.checkpoint.manifests import Manifest, manifests, read_manifest
-from anabranch.state.checkpoint.reading import extent, pieces
+from anabranch.state.checkpoint.reading import MISSING, extent, pieces
 from anabranch.state.checkpoint.snapshots import check_chunk
 
 OK = "ok"
@@ -52,6 +53,8 @@ def verify(location: Location, watch: Watch = lambda file: None) -> Report:
         if is_base:
             report.generation = number
             _check(report, base_name(number), base_of, location, number)
+            if location.exists(end_name(number)):
+                _check(report, end_name(number), end_of, location, number)
         else:
             said = _check(report, claim_name(number), claimed_by, location, number)
             report.opened_by = said if said is not None else {}
@@ -69,8 +72,11 @@ def verify(location: Location, watch: Watch = lambda file: None) -> Report:
     _check_logs(report, location)
     try:
         found = find(location)
+        for _ in () if found is None else found.frames():  # each that a commit names is there
+            pass
     except Damaged as error:
         report.problem = str(error)
+        report.files.setdefault(error.file, _why(error))
         return report
     if found is not None:
         report.version, report.manifest, report.notes = found.version, found.name, found.notes
@@ -83,6 +89,10 @@ def verify(location: Location, watch: Watch = lambda file: None) -> Report:
 
 def _check_logs(report: Report, location: Location) -> None:
     there = pieces(location)
+    for before, after in pairwise(there):
+        if before[:2] == after[:2]:
+            for number in range(before.number + 1, after.number):
+                report.files[before._replace(number=number).file] = f"byte 0: {MISSING}; {after.file} is there"
     for piece, size in there.items():
         report.log_bytes += size
         last = piece._replace(number=piece.number + 1) not in there
@@ -91,6 +101,9 @@ def _check_logs(report: Report, location: Location) -> None:
         except (Damaged, OSError) as error:
             report.files[piece.file] = _why(error)
         else:
+            if found.next is not None and piece._replace(number=found.next) not in there:
+                missing = piece._replace(number=found.next).file
+                report.files[missing] = f"byte 0: {MISSING}; {piece.file} says that it was begun"
             epochs = f"{OK}, epochs {found.first} to {found.last}" if found.frames else f"{OK}, no epochs"
             report.files[piece.file] = epochs + (f", {found.cut} bytes cut off at the end" if found.cut else "")
         report.watch(piece.file)

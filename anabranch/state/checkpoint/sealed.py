@@ -9,12 +9,13 @@ from typing import Any
 from anabranch.state.checkpoint.errors import Damaged
 from anabranch.state.checkpoint.location import Location
 
-FORMAT = 1
+FORMAT = 2
+"""Format 1 does not say which logs are there (`logs` of bases and manifests), nor of which generation a file is."""
 
 
-def sealed(kind: str, content: dict[str, Any]) -> bytes:
+def sealed(kind: str, content: dict[str, Any], format: int = FORMAT) -> bytes:
     """The bytes of a file: one line of JSON that says its kind, its format and the crc of its content."""
-    return _bytes({"kind": kind, "format": FORMAT, "crc": _crc(content), "content": content})
+    return _bytes({"kind": kind, "format": format, "crc": _crc(content), "content": content})
 
 
 def unsealed(location: Location, name: str, kind: str) -> dict[str, Any]:
@@ -24,11 +25,13 @@ def unsealed(location: Location, name: str, kind: str) -> dict[str, Any]:
         whole = json.loads(data)
         if not isinstance(whole, dict):
             raise ValueError("it is no JSON object")
-        if whole.get("kind") == kind and isinstance(whole.get("format"), int) and whole["format"] > FORMAT:
-            why = f"its format is {whole['format']}, this version of anabranch reads {FORMAT}"
+        format = whole.get("format")
+        if whole.get("kind") == kind and isinstance(format, int) and format > FORMAT:
+            why = f"its format is {format}, this version of anabranch reads up to {FORMAT}"
             raise Damaged(name, 0, None, why)
         content = whole.get("content")
-        if not isinstance(content, dict) or sealed(kind, content) != data:
+        is_known = isinstance(format, int) and format is not True and 1 <= format <= FORMAT
+        if not isinstance(content, dict) or not is_known or sealed(kind, content, format or 0) != data:
             raise ValueError("it does not match its checksum")
     except (ValueError, RecursionError) as error:
         raise Damaged(name, 0, None, f"it is not what was written: {error}") from None

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from anabranch.state.changes import Change
 from anabranch.state.checkpoint.errors import Damaged
+from anabranch.state.checkpoint.frames import scan
 from anabranch.state.checkpoint.local import LocalLocation
 from anabranch.state.checkpoint.log import Frame, Log, piece_numbers, read_log
-from anabranch.state.checkpoint.reading import Piece, extent
+from anabranch.state.checkpoint.reading import Piece, extent, is_empty
 from tests.state.checkpoint.disk import PowerLoss, SimulatedDisk
 from tests.state.checkpoint.made import SCHEMAS, frame_lists, own, words, write
 
@@ -53,6 +54,10 @@ def test_any_truncation_of_the_last_piece_gives_a_prefix(frames: list[Frame], da
     length = data.draw(st.integers(0, len(whole)))
     zeros = data.draw(st.sampled_from([0, 1, len(whole) - length, 5000]))
     disk.change(file, whole[:length] + bytes(zeros))
+    if len(numbers) > 1 and length < scan(memoryview(whole), 0).end:
+        with pytest.raises(Damaged, match="but its head was durable"):
+            read(disk)
+        return
     got = read(disk)
     assert got == frames[: len(got)]
     assert length < len(whole) or len(got) == len(frames)
@@ -104,12 +109,60 @@ def test_a_short_piece_that_is_not_the_last_is_damage(frames: list[Frame], data:
         return
     file = Piece(1, "w0", data.draw(st.sampled_from(numbers[:-1]))).file
     whole = bytes(disk.read(file))
-    disk.change(file, whole[: data.draw(st.integers(0, len(whole) - 1))])
-    with pytest.raises(Damaged):
-        read(disk)
+    length = data.draw(st.integers(0, len(whole) - 1))
+    disk.change(file, whole[:length])
+    if length < _note(memoryview(whole)):
+        with pytest.raises(Damaged):
+            read(disk)
+    else:
+        assert read(disk) == frames, "only the note that the next piece was begun is cut off"
     disk.remove(file)
     with pytest.raises(Damaged, match="missing"):
         read(disk)
+
+
+def _note(data: memoryview) -> int:
+    """Where the note at the end of a piece begins."""
+    at = before = 0
+    while at < len(data):
+        before, at = at, scan(data, at).end
+    return before
+
+
+@given(frame_lists(), st.sets(st.integers(0, 20)))
+@settings(max_examples=40)
+def test_no_piece_is_lost_silently(frames: list[Frame], lost: set[int]) -> None:
+    """But the first, of which whoever opens a log has to say that it was begun."""
+    disk = written(frames, 300)
+    numbers = piece_numbers(disk, 1, "w0")
+    removed = [n for n in numbers if n in lost]
+    for number in removed:
+        disk.remove(Piece(1, "w0", number).file)
+    if not removed:
+        assert read(disk) == frames
+    elif removed == numbers:
+        assert read(disk) == []
+        with pytest.raises(Damaged, match="missing"):
+            list(read_log(disk, 1, "w0", begun=True))
+    else:
+        with pytest.raises(Damaged, match="missing"):
+            read(disk)
+
+
+def test_an_open_piece_is_there_and_empty(tmp_path: Path) -> None:
+    location = LocalLocation([tmp_path])
+    log = Log(location, 1, "w0", SCHEMAS)
+    log.open_piece()
+    assert piece_numbers(location, 1, "w0") == [0] and is_empty(location, Piece(1, "w0", 0))
+    log.sync(log.note({"snapshot": "x", "version": 1}))
+    assert not is_empty(location, Piece(1, "w0", 0))
+    assert log.cut() == 1
+    log.open_piece()
+    assert piece_numbers(location, 1, "w0") == [0, 1]
+    noted: list[object] = []
+    assert list(read_log(location, 1, "w0", begun=True, noted=noted.append)) == []
+    assert noted == [{"snapshot": "x", "version": 1}]
+    log.close()
 
 
 @given(frame_lists(), st.integers(0, 1 << 30), st.integers(0, 9))
