@@ -58,6 +58,7 @@ from anabranch.lang import (
     writes,
 )
 from anabranch.lang.release import VERSION
+from anabranch.lang.similar import with_question
 
 if TYPE_CHECKING:
     from anabranch.checking import check as check
@@ -117,4 +118,4 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(_LAZY[name]), name)
     if name in _RESERVED:
         raise AttributeError(f"ab.{name} is reserved: not yet available")
-    raise AttributeError(f"module 'anabranch' has no attribute {name!r}")
+    raise AttributeError(with_question(f"module 'anabranch' has no attribute {name!r}", name, __dir__()))

@@ -8,6 +8,7 @@ from anabranch.compiler import examine
 from anabranch.frontend.diagnostics import Diagnostic, Report
 from anabranch.graph.nodes import Graph
 from anabranch.graph.span import Span
+from anabranch.lang.similar import asks_back
 
 OF_STATE = (
     "to have it compiled, keep this in a Table, Vector, Matrix or Value of numbers, text, tuples, records or lists"
@@ -15,6 +16,7 @@ OF_STATE = (
 OF_CODE = "to have it compiled, write this with simpler means, or move it to an entry of its own"
 
 
+@asks_back
 def check(program: Any, *, tier: str | None = None) -> list[Diagnostic]:
     """Everything there is to say about a program: errors, warnings and notes, in the order of the file.
 

@@ -7,10 +7,13 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from anabranch.lang.similar import asks_back_when_made
+
 HEADER = "authorization"
 MAX_MESSAGE = 64 << 20  # bytes
 
 
+@asks_back_when_made
 @dataclass(frozen=True, slots=True)
 class Tls:
     """PEM texts for encrypted connections: `ab.run(..., tls=)` needs all three, `app.serve(tls=)` the certificate and

@@ -56,7 +56,7 @@ def lower_property(cx: Context, node: ast.Attribute, state: State, everywhere: b
             node,
             "AB309",
             f"{state.type} has no attribute '{node.attr}'",
-            f"it has {', '.join(method_names(state))}",
+            hints.known_of(node.attr, method_names(state)),
         )
     return access(cx, node, state, everywhere, node.attr, [])
 
@@ -87,7 +87,7 @@ def access(cx: Context, node: ast.AST, state: State, everywhere: bool, method: s
             node,
             "AB309",
             f"{state.type} has no method '{_NAMES.get(method, method)}'",
-            f"it has {', '.join(method_names(state))}",
+            hints.known_of(method, method_names(state)),
         )
         return nothing
     if isinstance(found, Misuse):

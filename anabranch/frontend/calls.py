@@ -29,6 +29,7 @@ from anabranch.frontend.unit import MISSING, is_users_own
 from anabranch.graph.code import Apply, Const, Expr, Gather, Local
 from anabranch.graph.nodes import State
 from anabranch.lang.annotations import parse
+from anabranch.lang.similar import did_you_mean
 from anabranch.lang.types import (
     DENSE_VECTOR,
     FLOAT,
@@ -60,8 +61,9 @@ def lower_call(cx: Context, node: ast.Call) -> Expr:
         if state is not None:
             return _call_state(cx, node, func.attr, *state)
         if isinstance(func.value, ast.Name) and func.value.id == cx.frame.self_name:
-            known = ", ".join(n for n in cx.unit.methods if n != "__init__")
-            return cx.error(node, "AB306", f"the program has no method '{func.attr}'", f"it has {known}")
+            known = [n for n in cx.unit.methods if n != "__init__"]
+            hint = hints.known_of(func.attr, known, "write it, or call a function of the module")
+            return cx.error(node, "AB306", f"the program has no method '{func.attr}'", hint)
     ours = resolve.ours(cx, func)
     if ours is not None:
         return _call_ours(cx, node, ours)
@@ -71,10 +73,12 @@ def lower_call(cx: Context, node: ast.Call) -> Expr:
     if isinstance(func, ast.Attribute):
         owner = resolve.static(cx, func.value)
         if isinstance(owner, ModuleType | type):
-            return cx.error(node, "AB502", f"'{cx.text(func)}' does not exist", "check the name")
+            question = did_you_mean(func.attr, dir(owner), cx.text(func.value) + ".{}")
+            return cx.error(node, "AB502", f"'{cx.text(func)}' does not exist", question or "check the name")
         return value_calls.lower_value_call(cx, node, func)
     if isinstance(func, ast.Name) and func.id not in cx.frame.locals:
-        return cx.error(node, "AB502", f"the function '{func.id}' is not defined", f"define or import {func.id} first")
+        hint = did_you_mean(func.id, resolve.known_names(cx)) or f"define or import {func.id} first"
+        return cx.error(node, "AB502", f"the function '{func.id}' is not defined", hint)
     if isinstance(func, ast.Name) and _is_unknown(cx, func.id):
         return Const(None, UNKNOWN, cx.span(node))
     if isinstance(func, ast.Name) and _shadows(func.id):

@@ -15,6 +15,7 @@ from anabranch.frontend.operators import binary, index, sliced, unary
 from anabranch.frontend.scope import Var
 from anabranch.frontend.unit import MISSING
 from anabranch.graph.code import Access, Apply, Assign, Config, Const, Expr, Gather, Local
+from anabranch.lang.similar import did_you_mean
 from anabranch.lang.types import (
     BOOL,
     BYTES,
@@ -228,7 +229,7 @@ def read_attribute(cx: Context, node: ast.Attribute, receiver: Expr) -> Expr:
             node,
             "AB206",
             f"{receiver.type} has no attribute '{node.attr}'",
-            f"it has {', '.join(known)}" if known else "use a record (NamedTuple or frozen dataclass) for named fields",
+            hints.known_of(node.attr, known, "use a record (NamedTuple or frozen dataclass) for named fields"),
         )
     return Apply(f"attr:{node.attr}", (receiver,), found, cx.span(node))
 
@@ -266,7 +267,8 @@ def _self_attribute(cx: Context, node: ast.Attribute) -> Expr:
         node,
         "AB306",
         f"the program has no attribute '{node.attr}'",
-        f"declare a state ({node.attr}: ab.Partitioned[...]) or set configuration in __init__",
+        did_you_mean(node.attr, [*unit.states, *unit.config, *unit.methods], "self.{}")
+        or f"declare a state ({node.attr}: ab.Partitioned[...]) or set configuration in __init__",
         about=f"self.{node.attr}",
     )
 

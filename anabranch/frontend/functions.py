@@ -22,6 +22,7 @@ from anabranch.frontend.unit import MISSING, Definition, Names, assigned_names, 
 from anabranch.graph.code import Apply, Assign, Comprehension, Const, Expr, Function, Local
 from anabranch.graph.effects import changed_names
 from anabranch.lang.annotations import parse
+from anabranch.lang.similar import with_question
 from anabranch.lang.spec import EntrySpec, Parameter
 from anabranch.lang.types import NEVER, NONE, UNKNOWN, Type, UnsupportedType, accepts, is_mutable, join
 from anabranch.lang.values import type_of
@@ -133,7 +134,8 @@ def bind(
     bound.update(zip(positional, args, strict=False))
     for key, value in keywords:
         if key not in names or key in bound:
-            cx.error(node, "AB513", f"'{name}' has no parameter '{key}' left", f"{name}({', '.join(names)})")
+            hint = with_question(f"{name}({', '.join(names)})", key, [n for n in names if n not in bound])
+            cx.error(node, "AB513", f"'{name}' has no parameter '{key}' left", hint)
             return None
         bound[key] = value
     _check_order(cx, node, names, bound)

@@ -6,12 +6,13 @@ state's own name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from anabranch.frontend.states import Misuse, Use, method_names, use
 from anabranch.graph.nodes import State
 from anabranch.lang import DenseMatrix, DenseVector, Matrix, Table, Value, Vector
 from anabranch.lang.distribution import Distribution
+from anabranch.lang.similar import with_question
 from anabranch.lang.types import Dict, List, Set, Type, freeze
 
 _INDEX: Mapping[type, str] = {Table: "key", Vector: "i", DenseVector: "i", Matrix: "i, j", DenseMatrix: "i, j"}
@@ -24,6 +25,11 @@ _WHOLE: Mapping[type, str] = {
     Value: ".value",
 }
 _FIXED_SHAPE = (DenseVector, DenseMatrix)
+
+
+def known_of(name: str, known: Sequence[str], otherwise: str = "check the name") -> str:
+    """What there is, and which of it was probably meant."""
+    return with_question(f"it has {', '.join(known)}", name, known) if known else otherwise
 
 
 def read_of(state: State) -> str:

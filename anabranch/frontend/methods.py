@@ -102,7 +102,8 @@ def attribute(receiver: Type, name: str) -> Type | None:
 def attribute_names(receiver: Type) -> list[str]:
     if isinstance(receiver, Record):
         return [name for name, _ in receiver.fields]
-    return sorted({*_ATTRIBUTES.get(receiver, {}), *_METHODS.get(receiver, {})})
+    container = next((rules for kind, rules in _CONTAINERS.items() if isinstance(receiver, kind)), {})
+    return sorted({*_ATTRIBUTES.get(receiver, {}), *_METHODS.get(receiver, {}), *container})
 
 
 def method(receiver: Type, name: str, args: Sequence[Type]) -> Method | None:

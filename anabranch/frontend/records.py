@@ -8,10 +8,11 @@ import inspect
 from collections.abc import Sequence
 from types import FunctionType
 
-from anabranch.frontend import calls, displays
+from anabranch.frontend import calls, displays, hints
 from anabranch.frontend.context import Context
 from anabranch.graph.code import Apply, Const, Expr
 from anabranch.lang.annotations import parse
+from anabranch.lang.similar import with_question
 from anabranch.lang.types import FLOAT, INT, UNKNOWN, Record, Type, UnsupportedType, accepts
 
 
@@ -38,7 +39,8 @@ def lower_record(cx: Context, node: ast.Call, target: type) -> Expr:
                 if wanted
                 else f"{record} has no field '{name}'"
             )
-            return cx.error(node, "AB206", message, f"{record}({', '.join(f'{n}: {t}' for n, t in fields.items())})")
+            hint = f"{record}({', '.join(f'{n}: {t}' for n, t in fields.items())})"
+            return cx.error(node, "AB206", message, with_question(hint, name, [] if wanted else fields))
     if len(args) > len(fields) or not _complete(target, set(given)):
         return cx.error(
             node, "AB513", f"{record} needs {', '.join(fields)}", f"got {len(given)}: give each field a value"
@@ -98,4 +100,6 @@ def lower_record_method(
     function = cls.__dict__.get(name)
     if isinstance(function, FunctionType):
         return calls.call_function(cx, node, function, [receiver, *args], keywords)
-    return cx.error(node, "AB206", f"{receiver.type} has no method '{name}'", "check the name")
+    known = [n for n, member in vars(cls).items() if isinstance(member, FunctionType) and not n.startswith("__")]
+    hint = hints.known_of(name, [*known, "_replace"] if issubclass(cls, tuple) else known)
+    return cx.error(node, "AB206", f"{receiver.type} has no method '{name}'", hint)

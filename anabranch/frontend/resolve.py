@@ -15,6 +15,7 @@ from anabranch.frontend.read import NoSource, parse_file
 from anabranch.frontend.unit import MISSING, global_changes
 from anabranch.graph.code import Const, Expr
 from anabranch.lang.later import NotYet
+from anabranch.lang.similar import did_you_mean
 from anabranch.lang.types import UNKNOWN, Fault, Type, UnsupportedType, freeze, is_mutable
 from anabranch.lang.values import type_of
 
@@ -80,9 +81,8 @@ def is_exception(value: Any) -> bool:
 def global_name(cx: Context, node: ast.Name) -> Expr:
     value = cx.frame.names.find(node.id)
     if value is MISSING:
-        return cx.error(
-            node, "AB306", f"the name '{node.id}' is not defined", f"define or import {node.id} first", about=node.id
-        )
+        hint = did_you_mean(node.id, known_names(cx)) or f"define or import {node.id} first"
+        return cx.error(node, "AB306", f"the name '{node.id}' is not defined", hint, about=node.id)
     found = constant(cx, node, value)
     if isinstance(found, Const) and found.type != UNKNOWN and not is_exception(value) and _changes(cx, node.id):
         return cx.error(
@@ -92,6 +92,11 @@ def global_name(cx: Context, node: ast.Name) -> Expr:
             f"make it configuration: set self.{node.id.lower()} in __init__",
         )
     return found
+
+
+def known_names(cx: Context) -> list[str]:
+    """The names that mean something where an entry or a function is read, nearest first."""
+    return [*(n for n in cx.frame.locals if n.isidentifier()), *cx.frame.names.known()]
 
 
 def _changes(cx: Context, name: str) -> bool:

@@ -83,6 +83,11 @@ class Names:
             return self.namespace[name]
         return getattr(builtins, name, MISSING)
 
+    def known(self) -> list[str]:
+        function = self.function
+        own = [*function.__code__.co_freevars, *function.__globals__] if function is not None else []
+        return [*own, *self.namespace, *dir(builtins)]
+
     def is_closure(self, name: str) -> bool:
         return self.function is not None and name in self.function.__code__.co_freevars
 

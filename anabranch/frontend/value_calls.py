@@ -103,7 +103,7 @@ def _no_method(cx: Context, node: ast.Call, name: str, kind: Type, args: Sequenc
             "set.pop takes an element that differs from run to run",
             "take min(...) of it and discard that",
         )
-    hint = f"it has {', '.join(known)}" if known else "see docs/language.md for what values can do"
+    hint = hints.known_of(name, known, "see docs/language.md for what values can do")
     return cx.error(node, "AB206", f"{_kind_name(kind)} has no method '{name}' for ({shown})", hint)
 
 

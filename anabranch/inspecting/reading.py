@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from anabranch.lang.distribution import Distribution
 from anabranch.lang.keys import BUCKETS, splitmix64
+from anabranch.lang.similar import asks_back, with_question
 from anabranch.state.checkpoint.errors import Damaged
 from anabranch.state.checkpoint.location import Location, Where, open_location
 from anabranch.state.checkpoint.manifests import Manifest, SavedState
@@ -22,6 +23,7 @@ from anabranch.state.checkpoint.rows import is_dense, is_own, latest_rows, writt
 T = TypeVar("T")
 
 
+@asks_back
 def read_checkpoint(location: Where | Sequence[Where], state: str, version: int | None = None) -> pa.Table:
     """A state of a checkpoint location as an Arrow table, with the columns of `app.state.NAME.to_arrow()`; of partial
     state, `instance` is the first. Without `version`, the newest. No program is needed, nothing is changed, and a run
@@ -93,7 +95,8 @@ def _rows(found: Found, name: str) -> dict[int, pa.Table]:
     """The rows of each instance."""
     states = found.snapshot.states
     if name not in states:
-        raise ValueError(f"{found.location.name} has no state {name!r}: states are {', '.join(states) or 'none'}")
+        message = f"{found.location.name} has no state {name!r}: states are {', '.join(states) or 'none'}"
+        raise ValueError(with_question(message, name, states))
     saved = states[name]
     if is_own(saved):
         raise TypeError(

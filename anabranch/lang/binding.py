@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from anabranch.lang.errors import BadInput, InputOverflow
+from anabranch.lang.similar import with_question
 from anabranch.lang.spec import EntrySpec, Parameter
 from anabranch.lang.values import coercer
 
@@ -35,8 +36,9 @@ def bind_call(spec: EntrySpec, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         raise Refused(None, f"expected {_expected(spec)}, got {len(args)} arguments; leave out the last", args)
     for name in kwargs:
         if name not in [p.name for p in parameters[len(args) :]]:
-            twice = name in [p.name for p in parameters]
-            problem = "given twice, by place and by name" if twice else f"not a parameter; expected {_expected(spec)}"
+            names = [p.name for p in parameters]
+            unknown = with_question(f"not a parameter; expected {_expected(spec)}", name, names)
+            problem = "given twice, by place and by name" if name in names else unknown
             raise Refused(name, problem, kwargs[name])
     return tuple(
         [

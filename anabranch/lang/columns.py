@@ -9,7 +9,6 @@ Law: the first bad input is that of the lowest row, and in it of the first colum
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import sys
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from anabranch.lang.arrow_columns import arrow_column, arrow_values, is_objects,
 from anabranch.lang.binding import Refused, check_argument, default_of
 from anabranch.lang.errors import BadInput
 from anabranch.lang.scalars import short, show
+from anabranch.lang.similar import did_you_mean
 from anabranch.lang.spec import EntrySpec, Parameter
 from anabranch.lang.types import Type
 
@@ -186,8 +186,7 @@ def _check_names(spec: EntrySpec, fields: Sequence[Parameter], given: Mapping[An
     names = [p.name for p in fields]
     for name in given:
         if name not in names:
-            near = difflib.get_close_matches(str(name), names, n=1)
-            do = f"did you mean {near[0]!r}?" if near else "leave it out"
+            do = did_you_mean(name, names) or "leave it out"
             problem = f"no such column; {spec.name} takes {', '.join(names) or 'none'}; {do}"
             raise BadInput(problem, entry=spec.name, row=row, column=str(name), value=given[name])
     for p in fields:

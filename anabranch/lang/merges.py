@@ -15,6 +15,7 @@ from anabranch.lang.dense import DenseVector
 from anabranch.lang.dense_matrix import DenseMatrix
 from anabranch.lang.marks import copy_state
 from anabranch.lang.matrix import Matrix
+from anabranch.lang.similar import asks_back
 from anabranch.lang.table import Table
 from anabranch.lang.value import Value
 from anabranch.lang.vector import Vector
@@ -77,6 +78,7 @@ class PartialTemplate(Generic[S]):
         self.template, self.merge = template, merge
 
 
+@asks_back
 def partial(template: S, merge: Callable[[list[S]], S] | None = None) -> S:
     """The template of a partial state, with its merge: `self.w = ab.partial(ab.DenseVector.zeros(3), merge=ab.mean)`.
 

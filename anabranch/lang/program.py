@@ -25,6 +25,7 @@ from anabranch.lang.marks import bind, copy_state, type_state
 from anabranch.lang.merges import Merge, PartialTemplate, default_merge
 from anabranch.lang.scalars import show
 from anabranch.lang.scope import defining_frames
+from anabranch.lang.similar import ByName
 from anabranch.lang.spec import Problem, ProgramSpec, StateSpec, describe, public
 from anabranch.lang.types import Type
 from anabranch.lang.value import Value
@@ -106,7 +107,7 @@ class Program(metaclass=ProgramType):
     @property
     def entries(self) -> Mapping[str, Entry]:
         """All entries by name."""
-        return MappingProxyType({name: getattr(self, name) for name in describe(type(self)).entries})
+        return MappingProxyType(ByName("entry", {name: getattr(self, name) for name in describe(type(self)).entries}))
 
     def __setattr__(self, name: str, value: Any) -> None:
         spec = describe(type(self))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 import collections.abc
 import inspect
+import sys
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Final, get_args, get_origin
@@ -18,6 +20,7 @@ from anabranch.lang.later import NotYet
 from anabranch.lang.marks import is_builtin, is_state_type
 from anabranch.lang.scalars import show
 from anabranch.lang.scope import names_in, resolve
+from anabranch.lang.similar import did_you_mean
 from anabranch.lang.spec import RESERVED, EntrySpec, Parameter, Problem, ProgramSpec, StateSpec, is_helper, public
 from anabranch.lang.table import Table
 from anabranch.lang.types import Type, UnsupportedType
@@ -82,9 +85,9 @@ class _Reader:
             return resolve(annotation, self.names(owner))
         except NameError as error:
             self.unresolved = True
-            self.problem(
-                "AB204", where, f"the annotation {annotation!r} could not be resolved: {error}", "define or import it"
-            )
+            known = [*self.names(owner), *vars(sys.modules.get(owner.__module__, builtins)), *dir(builtins)]
+            hint = did_you_mean(error.name, known) or "define or import it"
+            self.problem("AB204", where, f"the annotation {annotation!r} could not be resolved: {error}", hint)
         except Exception as error:
             self.problem(
                 "AB204", where, f"the annotation {annotation!r} could not be read: {error}", "write a value type"

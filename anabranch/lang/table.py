@@ -15,6 +15,7 @@ from anabranch.lang.access import reading, refuse_frozen, writing
 from anabranch.lang.frozen import FrozenDict
 from anabranch.lang.journal import Journal
 from anabranch.lang.scalars import short
+from anabranch.lang.similar import asks_back
 from anabranch.lang.values import as_key, coercer, freeze
 from anabranch.lang.vector import ranked
 
@@ -53,6 +54,8 @@ class Table(Generic[K, V]):
     __anabranch_state__: ClassVar[bool] = True
     __hash__ = None  # type: ignore[assignment]
 
+    @asks_back
+    @asks_back
     def __init__(self, entries: Table[K, V] | Mapping[K, V] | None = None, *, default: V | Missing = MISSING) -> None:
         self._data: dict[K, V] = {}
         # first component -> the full keys that have it; built by the first `row`.

@@ -16,11 +16,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from anabranch.lang.similar import asks_back_when_made
+
 LAGS = 0.6  # the others are at most so busy, as a share of the busiest
 HELPED = 0.9  # so much of what it was is no change
 IDLE = 0.5  # of the threshold: what all would be with one fewer
 
 
+@asks_back_when_made
+@asks_back_when_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Autoscale:
     """The number of workers follows the load: `ab.run(..., autoscale=ab.Autoscale(max=4))`.

@@ -30,12 +30,14 @@ from anabranch.lang.columns import is_stream
 from anabranch.lang.entry import each_batch, not_yet_on_entries, refuse_on_error
 from anabranch.lang.errors import BadInput
 from anabranch.lang.scalars import short
+from anabranch.lang.similar import ByName, asks_back, with_question
 from anabranch.lang.spec import RESERVED, EntrySpec
 from anabranch.lang.types import NONE, Record
 
 SCHEMES = ("grpc://", "grpc+tls://")
 
 
+@asks_back
 def connect(address: str, token: str, *, tls: Tls | None = None) -> RemoteApp:
     """Connect to an app that another process serves; `app.serve()` there has the address and the token.
 
@@ -77,7 +79,7 @@ class RemoteApp:
     def __init__(self, link: Link, described: Described) -> None:
         self._link, self._described = link, described
         self.entries: Mapping[str, RemoteEntry] = MappingProxyType(
-            {name: RemoteEntry(self, spec) for name, spec in described.entries.items()}
+            ByName("entry", {name: RemoteEntry(self, spec) for name, spec in described.entries.items()})
         )
         self.state = RemoteStates(described.states, self._ask)
         weakref.finalize(self, link.close)  # also when the process ends, before gRPC is taken down
@@ -90,7 +92,8 @@ class RemoteApp:
             return MappingProxyType({r.cls.__name__: r.cls for r in self._described.records})
         if name in RESERVED:
             raise AttributeError(f"app.{name} is not available over a connection: use it where the app runs")
-        raise AttributeError(f"the app has no attribute or entry {name!r}: entries are {', '.join(entries)}")
+        message = f"the app has no attribute or entry {name!r}: entries are {', '.join(entries)}"
+        raise AttributeError(with_question(message, name, dir(self)))
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self.__dict__ or hasattr(type(self), name) or name in self.__dict__.get("entries", {}):

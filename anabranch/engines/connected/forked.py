@@ -27,6 +27,7 @@ from anabranch.engines.connected.app import RemoteApp
 from anabranch.engines.connected.link import PERHAPS, Link
 from anabranch.engines.embedded.app import App
 from anabranch.graph.nodes import Graph
+from anabranch.lang.similar import asks_back
 from anabranch.lang.spec import EntrySpec
 
 AGAIN = "fork"  # the name under which a fork is asked to fork
@@ -51,6 +52,7 @@ class ForkedApp(RemoteApp):
         stopped = ", stopped" if self._link.closed else ""
         return f"<fork of {self._described.program} in {self._link.address}{stopped}>"
 
+    @asks_back
     def fork(self, *, checkpoint: object = None) -> ForkedApp:
         """An independent app from the current version; see `App.fork`."""
         if self._link.closed:
@@ -64,6 +66,7 @@ class ForkedApp(RemoteApp):
         """Make a snapshot now; gives the version that it holds, once that is on disk."""
         return int(self._ask("checkpoint", effects=True))
 
+    @asks_back
     def serve(self, host: str = "127.0.0.1", port: int = 0, token: str | None = None, tls: Tls | None = None) -> Served:
         """Let other processes call entries and read states; see `App.serve`."""
         served = Served(self, self._graph, self._specs, host, port, security_of(token, tls))

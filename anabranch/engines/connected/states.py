@@ -11,6 +11,7 @@ from anabranch.engines.connected.batches import outgoing, tell_here
 from anabranch.lang.errors import BadInput, FrozenAttribute, FrozenError
 from anabranch.lang.marks import is_builtin
 from anabranch.lang.scalars import short
+from anabranch.lang.similar import with_question
 from anabranch.lang.spec import EntrySpec, Parameter
 from anabranch.lang.types import NONE
 from anabranch.lang.values import freeze
@@ -171,4 +172,5 @@ def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _no_state(name: str, views: Mapping[str, Any]) -> str:
-    return f"the app has no state {short(name)}: states are {', '.join(views) or 'none'}"
+    message = f"the app has no state {short(name)}: states are {', '.join(views) or 'none'}"
+    return with_question(message, name, views)

@@ -44,6 +44,7 @@ from anabranch.lang.columns import read_batch
 from anabranch.lang.entry import each_batch
 from anabranch.lang.errors import MemoryFull
 from anabranch.lang.scalars import as_int, short, show
+from anabranch.lang.similar import ByName, asks_back, with_question
 from anabranch.lang.spec import EntrySpec, describe
 from anabranch.runtime.backlog import Limits
 from anabranch.runtime.elastic import Autoscale, Decision
@@ -60,6 +61,7 @@ PATIENCE = 10.0  # seconds in which a move ends that comes to nothing
 NOT_YET = frozenset("branch merge feeds advance wait".split())
 
 
+@asks_back
 def run(
     program: Program,
     *,
@@ -202,7 +204,7 @@ class App:
         self._recorder = Recorder(self._graph, self._engine.routing, history)
         specs = describe(type(program)).entries
         self.entries: Mapping[str, AppEntry] = MappingProxyType(
-            {e.name: AppEntry(self, specs[e.name]) for e in self._graph.entries}
+            ByName("entry", {e.name: AppEntry(self, specs[e.name]) for e in self._graph.entries})
         )
         past = None if saving is None else self._past
         self.state = States(self._graph, program.__anabranch_merges__, self._engine.rest, past)
@@ -223,7 +225,8 @@ class App:
             return entries[name]  # type: ignore[no-any-return]
         if name in NOT_YET:
             raise AttributeError(f"app.{name} is reserved: not yet available")
-        raise AttributeError(f"the app has no attribute or entry {name!r}: entries are {', '.join(entries)}")
+        message = f"the app has no attribute or entry {name!r}: entries are {', '.join(entries)}"
+        raise AttributeError(with_question(message, name, dir(self)))
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self.__dict__ or hasattr(type(self), name) or name in self.__dict__.get("entries", {}):
@@ -267,6 +270,7 @@ class App:
             for served in self._served:
                 served.stop()
 
+    @asks_back
     def serve(self, host: str = "127.0.0.1", port: int = 0, token: str | None = None, tls: Tls | None = None) -> Served:
         """Let other processes call entries and read states with `ab.connect(served.address, served.token)`.
 
@@ -282,6 +286,7 @@ class App:
         self._served.append(served)
         return served
 
+    @asks_back
     def fork(self, *, checkpoint: object = None) -> Any:
         """An independent app that starts from the current version; neither sees what the other does from then on.
 
@@ -305,6 +310,7 @@ class App:
         workers = self._engine.routing.workers
         return self._again(workers=workers, saving=saving, origin=origin, hosts=hosts)
 
+    @asks_back
     def scale(self, *, workers: int) -> None:
         """Go on with so many workers; comes back when they do the work.
 

@@ -21,6 +21,7 @@ from anabranch.lang.distribution import Distribution
 from anabranch.lang.errors import BadInput, FrozenAttribute, FrozenError
 from anabranch.lang.marks import copy_state, freeze_state, is_builtin
 from anabranch.lang.scalars import short
+from anabranch.lang.similar import with_question
 from anabranch.lang.spec import EntrySpec, Parameter
 from anabranch.lang.types import NONE
 from anabranch.lang.values import as_key, same_value
@@ -302,4 +303,5 @@ def _first_parameter(method: Any) -> str | None:
 
 
 def _no_state(name: str, views: Mapping[str, Any]) -> str:
-    return f"the app has no state {short(name)}: states are {', '.join(views) or 'none'}"
+    message = f"the app has no state {short(name)}: states are {', '.join(views) or 'none'}"
+    return with_question(message, name, views)

@@ -22,6 +22,7 @@ from anabranch.lang.binding import Refused, bind_call
 from anabranch.lang.columns import is_stream, read_batch
 from anabranch.lang.entry import add_note, checked_result, each_batch, not_yet_on_entries, refuse_on_error, request_note
 from anabranch.lang.keys import BUCKETS, bucket
+from anabranch.lang.similar import with_question
 from anabranch.lang.spec import EntrySpec, describe
 from anabranch.lang.types import NONE
 
@@ -65,9 +66,8 @@ class SequentialApp:
         entries = self.__dict__.get("entries", {})
         if name in entries:
             return entries[name]  # type: ignore[no-any-return]
-        raise AttributeError(
-            f"{type(self).__name__} has no attribute or entry {name!r}: entries are {', '.join(entries)}"
-        )
+        message = f"{type(self).__name__} has no attribute or entry {name!r}: entries are {', '.join(entries)}"
+        raise AttributeError(with_question(message, name, entries))
 
     def state(self, name: str) -> Any:
         """A copy of a state: the union of a partitioned one, the merged value of a partial one."""
@@ -81,7 +81,8 @@ class SequentialApp:
 
     def _known(self, name: str) -> None:
         if name not in self.store.parts:
-            raise KeyError(f"{self.graph.name} has no state {name!r}: it has {', '.join(self.store.parts)}")
+            message = f"{self.graph.name} has no state {name!r}: it has {', '.join(self.store.parts)}"
+            raise KeyError(with_question(message, name, self.store.parts))
 
     def _assign(self, number: int) -> int:
         return self.assigned.setdefault(number, self._assignment(number))
