@@ -77,6 +77,10 @@ class Entry:
     def __signature__(self) -> inspect.Signature:
         return inspect.signature(self.__wrapped__)
 
+    def __get__(self, instance: object, owner: type | None = None) -> Entry:
+        """What has this counts as a routine: `help` then shows signature and docstring of the entry."""
+        return self
+
     def __repr__(self) -> str:
         return f"<entry {self.name} of {self._program!r}>"
 

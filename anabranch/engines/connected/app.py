@@ -157,6 +157,10 @@ class RemoteEntry:
         self.__doc__ = app._described.docs[spec.name]
         self.__signature__ = _signature(spec)
 
+    def __get__(self, instance: object, owner: type | None = None) -> RemoteEntry:
+        """What has this counts as a routine: `help` then shows signature and docstring of the entry."""
+        return self
+
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call it with one row. With `id=` a call that is repeated is carried out once, and answered alike."""
         id = self._calling.id_in(kwargs)
@@ -205,14 +209,21 @@ def answer(values: Values, data: bytes | memoryview) -> Any:
     raise Malformed(f"{len(data)} bytes are no answer")
 
 
+class _TypeText(str):
+    """The text of a type in a signature, which shows it without quotes as it shows types."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 def _signature(spec: EntrySpec) -> inspect.Signature:
     parameters = [
         inspect.Parameter(
             p.name,
             inspect.Parameter.POSITIONAL_OR_KEYWORD,
             default=p.default if p.has_default else inspect.Parameter.empty,
-            annotation=p.type.cls if isinstance(p.type, Record) else str(p.type),
+            annotation=p.type.cls if isinstance(p.type, Record) else _TypeText(p.type),
         )
         for p in spec.parameters
     ]
-    return inspect.Signature(parameters, return_annotation=str(spec.result))
+    return inspect.Signature(parameters, return_annotation=_TypeText(spec.result))

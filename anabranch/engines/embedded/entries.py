@@ -27,6 +27,10 @@ class AppEntry:
         signature = inspect.signature(spec.function)
         self.__signature__ = signature.replace(parameters=list(signature.parameters.values())[1:])
 
+    def __get__(self, instance: object, owner: type | None = None) -> AppEntry:
+        """What has this counts as a routine: `help` then shows signature and docstring of the entry."""
+        return self
+
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call it with one row. With `id=` a call that is repeated is carried out once, and answered alike."""
         id = self.calling.id_in(kwargs)
