@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from anabranch.compiler import examine
-from anabranch.frontend.diagnostics import Diagnostic, Report
+from anabranch.frontend.diagnostics import Diagnostics, Report
 from anabranch.graph.nodes import Graph
 from anabranch.graph.span import Span
 from anabranch.lang.similar import asks_back
@@ -17,7 +17,7 @@ OF_CODE = "to have it compiled, write this with simpler means, or move it to an 
 
 
 @asks_back
-def check(program: Any, *, tier: str | None = None) -> list[Diagnostic]:
+def check(program: Any, *, tier: str | None = None) -> Diagnostics:
     """Everything there is to say about a program: errors, warnings and notes, in the order of the file.
 
     With `tier="compiled"` there is a note for each entry that cannot be compiled to machine code, at the line that is

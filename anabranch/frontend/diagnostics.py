@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import linecache
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from anabranch.frontend.codes import CODES, ERROR
+from anabranch.frontend.codes import CODES, ERROR, WARNING
 from anabranch.graph.span import Span
 
 
@@ -53,6 +54,27 @@ class Diagnostic:
             "end_line": self.span.end_line,
             "end_column": self.span.end_column + 1,
         }
+
+
+class Diagnostics(list[Diagnostic]):
+    """What `ab.check` found: a list that prints as `anabranch check` does, and shows itself in notebooks."""
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self)) if self else super().__repr__()
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return "<p>no diagnostics</p>"
+        return "".join(map(_as_html, self))
+
+
+def _as_html(found: Diagnostic) -> str:
+    colour = {ERROR: "#b00020", WARNING: "#9a6700"}.get(found.severity, "#57606a")
+    first, _, rest = str(found).partition("\n")
+    return (
+        f'<pre style="border-left: 4px solid {colour}; padding-left: 0.8em">'
+        f"<b>{html.escape(first)}</b>\n{html.escape(rest)}</pre>"
+    )
 
 
 class CompileError(Exception):
@@ -103,9 +125,10 @@ class Report:
         """Is something wrong with what stands there?"""
         return any(d.severity == ERROR and _within(d.span, span) for d in self._found.values())
 
-    def sorted(self) -> list[Diagnostic]:
+    def sorted(self) -> Diagnostics:
         hidden = self._consequences if self.causes() else set()
-        return sorted((d for k, d in self._found.items() if k not in hidden), key=lambda d: (d.span, d.code))
+        told = (d for k, d in self._found.items() if k not in hidden)
+        return Diagnostics(sorted(told, key=lambda d: (d.span, d.code)))
 
     def take(self) -> dict[tuple[str, Span], Diagnostic]:
         """A copy to go back to with `restore`: loops are read several times until their types are stable."""
