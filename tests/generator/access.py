@@ -115,6 +115,11 @@ def reads_of(w: Writer, state: State, type: Type) -> Iterator[Callable[[], Expr 
     elif state.form == "Value":
         if type == state.value:
             yield lambda: known(state, f"{name}.value")
+    elif state.form == "Own":
+        if type == INT:
+            yield lambda: Expr(f"{name}.count({full_key(w, state).inner})", INT, 0, LONG)
+        if type == list_of(INT):
+            yield lambda: Expr(f"{name}.of({full_key(w, state).inner})", type, size=5)
     else:
         yield from _numeric_reads(w, state, type, name)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pytest
 
@@ -14,8 +14,10 @@ from anabranch.testing.checking import contents_of
 from anabranch.testing.outcomes import Outcome, assert_same
 from tests.generator.choices import SeededChoices
 from tests.generator.inputs import Request, generate_requests
+from tests.generator.limits import SECONDS, TooLong, at_most, end_workers
 from tests.generator.plain import answer, loaded, run_plain
 from tests.generator.programs import generate_seed
+from tests.generator.withheld import WITHHELD
 
 
 def run_app(
@@ -31,7 +33,7 @@ def run_app(
     contents = contents_of(app)
     for name, found in contents.items():
         if found is None:
-            with pytest.raises(TypeError, match="names no merge"):
+            with pytest.raises(TypeError, match=r"names no merge|cannot be put together"):
                 app.state[name].copy()
     oracle, _ = history.replay(program())
     for name, instances in parts.items():
@@ -40,18 +42,22 @@ def run_app(
     return Outcome(answers, contents)
 
 
-def check_apart(seed: int, hosts: Callable[[int], Launcher]) -> None:
+def check_apart(seed: int, hosts: Callable[[int], Launcher], withheld: Iterable[str] = WITHHELD) -> None:
     """The program of a seed on two or three workers that are apart, some as kernels, against the plain run."""
     workers, tier = 2 + seed % 2, "compiled" if seed % 7 == 3 else "auto"
-    generated = generate_seed(seed)
+    generated = generate_seed(seed, withheld)
     requests = list(generate_requests(SeededChoices(f"inputs of {seed}"), generated))
     try:
         with loaded(generated.source) as program:
             graph = ab.compile(program)
             plain = run_plain(program, requests)
-            with App(program(), workers, True, graph=graph, tier=tier, hosts=hosts(workers)) as app:
+            launcher = hosts(workers)
+            with (
+                at_most(SECONDS, f"seed {seed}", lambda: end_workers(launcher)),
+                App(program(), workers, True, graph=graph, tier=tier, hosts=launcher) as app,
+            ):
                 found = run_app(app, program, requests)
-    except Exception as error:
+    except (Exception, TooLong) as error:
         error.add_note(f"seed {seed}: python -m tests.generator --seed {seed} --run")
         raise
     if "grouping-sensitive" not in generated.features:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.generator.compounds import element
-from tests.generator.forms import condition, index, local, small
+from tests.generator.forms import condition, index, local
 from tests.generator.statements import statement, write_block, write_return
-from tests.generator.valuetypes import FLOAT, INT, SCALARS, STR, VECTOR, literal
+from tests.generator.valuetypes import FLOAT, INT, SCALARS, STR, VECTOR
 from tests.generator.writer import Expr, Variable, Writer
 
 ROUND = 6  # loops over lists go so far
@@ -142,7 +142,7 @@ def _walk(w: Writer, source: Variable) -> tuple[str, str, list[Expr]]:
         of = f"list({name}.items()){limit}" if limit else f"{name}.items()"
         return f"{key.text}, {value.text}", w.choices.choose((of, f"sorted({name}.items()){limit}")), [key, value]
     each = element(w, source.type.of).value
-    if w.choices.chance(20):
+    if w.choices.chance(20) and not source.mutable:
         i = Expr(w.name("i"), INT, 0, ROUND)
         w.uses("enumerate")
         return f"{i.text}, {each.text}", f"enumerate({short})", [i, each]
@@ -166,53 +166,6 @@ def loop_while(w: Writer) -> bool:
         w.line(f"{counter.name} += 1")
         write_block(w, 3)
     w.uses("while")
-    return True
-
-
-@statement(weight=2)
-def match_value(w: Writer) -> bool:
-    if w.depth > 5:
-        return False
-    type = w.choices.choose((INT, STR))
-    w.line(f"match {small(w, type, 1).text}:")
-    w.depth += 1
-    for pattern in dict.fromkeys(literal(w.choices, type) for _ in range(w.choices.integer(1, 2))):
-        other = f" | {literal(w.choices, type)}" if w.choices.chance(30) else ""
-        w.line(f"case {pattern}{other}:")
-        with w.block():
-            write_block(w, 2)
-    each = element(w, type, "m")
-    with w.captured(each):
-        w.line(f"case {each.name} if {condition(w, 1).text}:")
-        with w.block():
-            write_block(w, 1)
-    if w.choices.chance(60):
-        w.line("case _:")
-        with w.block():
-            write_block(w, 1)
-    w.depth -= 1
-    w.uses("match")
-    return True
-
-
-@statement(weight=2)
-def match_tuple(w: Writer) -> bool:
-    pair = w.pick(lambda v: v.type.kind == "tuple" and len(v.type.args) == 2)
-    if pair is None or w.depth > 5:
-        return False
-    first, second = pair.type.args
-    each = element(w, second, "m")
-    w.line(f"match {pair.name}:")
-    w.depth += 1
-    w.line(f"case ({literal(w.choices, first)}, {each.name}):")
-    with w.block():
-        w.declare(each.value, assignable=False, name=each.name)
-        write_block(w, 2)
-    w.line("case _:")
-    with w.block():
-        write_block(w, 1)
-    w.depth -= 1
-    w.uses("match")
     return True
 
 

@@ -9,9 +9,7 @@ from tests.generator.forms import (
     ANY,
     condition,
     constant,
-    exact,
     expression,
-    fit,
     form,
     index,
     leaf,
@@ -20,8 +18,8 @@ from tests.generator.forms import (
     shorter,
     small,
 )
-from tests.generator.valuetypes import BOOL, FLOAT, GROWN, INT, SCALARS, SMALL, STR, Type, dict_of, list_of, tuple_of
-from tests.generator.writer import Expr, Function, Variable, Writer
+from tests.generator.valuetypes import BOOL, FLOAT, GROWN, INT, SCALARS, STR, Type, dict_of, list_of, tuple_of
+from tests.generator.writer import Expr, Variable, Writer
 
 MOST = 60  # no list is longer
 
@@ -88,45 +86,6 @@ def configured(w: Writer, type: Type, depth: int) -> Expr | None:
     return w.choices.choose(found)
 
 
-@form(ANY, weight=3)
-def call(w: Writer, type: Type, depth: int) -> Expr | None:
-    fits = [f for f in w.plan.functions if f.result == type and callable_here(w, f)]
-    return call_of(w, w.choices.choose(fits)) if fits else None
-
-
-def callable_here(w: Writer, function: Function) -> bool:
-    if function.stateful and (w.pure or w.focus is not None):
-        return False
-    return w.affords(function.cost)
-
-
-def call_of(w: Writer, function: Function) -> Expr:
-    """A call; the last arguments may be left to their defaults."""
-    args = []
-    for param in function.params:
-        if param.default and w.choices.chance(50):
-            break
-        args.append(argument(w, param.value).text)
-    w.cost += w.rounds * function.cost
-    w.stateful = w.stateful or function.stateful
-    w.uses("entries calling entries" if function.entry else "helpers")
-    result = Expr(f"{function.text}({', '.join(args)})", function.result, size=MOST)
-    return replace(result, low=-SMALL, high=SMALL) if function.result == INT and function.small else result
-
-
-def argument(w: Writer, param: Expr) -> Expr:
-    """A value for a parameter, within what the callee was told of it."""
-    if param.type == INT:
-        return index(w, param.high + 1) if param.low == 0 else fit(w, expression(w, INT, 1), param.low, param.high)
-    if param.exact:
-        return exact(w)
-    if param.type.mutable:
-        value = owned(w, leaf(w, param.type))
-    else:
-        value = shorter(w, expression(w, param.type, 1), param.size)
-    return value if value.size <= param.size else constant(w, param.type)
-
-
 # Tuples, records and optionals
 
 
@@ -146,7 +105,7 @@ def make_record(w: Writer, type: Type, depth: int) -> Expr | None:
 
 def short(w: Writer, type: Type, depth: int) -> Expr:
     """A value that may become part of another: small and not long."""
-    return shorter(w, small(w, type, depth), 40)
+    return owned(w, shorter(w, small(w, type, depth), 40))
 
 
 @form("optional", weight=4)
@@ -154,6 +113,8 @@ def make_optional(w: Writer, type: Type, depth: int) -> Expr | None:
     w.uses("optionals")
     if w.choices.chance(50):
         a = short(w, type.of, depth)
+        if a.text in ("[]", "{}", "set()"):
+            return Expr("None", type)  # nothing says what is in it
         return Expr(f"{a.inner} if {condition(w, depth).inner} else None", type, atom=False)
     return replace(short(w, type.of, depth), type=type)
 
@@ -181,7 +142,7 @@ def comprehension(w: Writer, type: Type, depth: int) -> Expr | None:
         item = short(w, type.of, 1)
         test = f" if {condition(w, 1).inner}" if w.choices.chance(30) else ""
     w.uses("comprehensions")
-    return Expr(f"[{item.text} for {each.name} in {of}{test}]", type, size=size, fresh=True)
+    return Expr(f"[{item.text} for {each.name} in {of}{test}]", type, size=size, fresh=not type.of.sharing)
 
 
 @form("list", weight=3)
@@ -236,7 +197,7 @@ def dict_comprehension(w: Writer, type: Type, depth: int) -> Expr | None:
         item = short(w, type.args[1], 1)
     w.uses("comprehensions")
     text = f"{{{each.name}: {item.text} for {each.name} in {source.name}}}"
-    return Expr(text, type, size=source.value.size, fresh=True)
+    return Expr(text, type, size=source.value.size, fresh=not type.args[1].sharing)
 
 
 @form(ANY, weight=1)
@@ -277,5 +238,5 @@ COMMON_TYPES = (INT, STR, FLOAT, list_of(INT), BOOL, list_of(STR), dict_of(STR, 
 def any_local(w: Writer) -> Expr:
     """A value of some type for a new variable."""
     types = [*COMMON_TYPES, list_of(FLOAT), dict_of(INT, INT), Type("set", (INT,)), *w.plan.records]
-    type = w.choices.choose(types)
+    type = w.choices.choose(w.plan.types if w.plan.types and w.choices.chance(40) else types)
     return local(w, type)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.generator.themes import THEMES
+
 FEATURES = {
     # States
     "partitioned": "an access to partitioned state",
@@ -13,6 +15,7 @@ FEATURES = {
     "DenseVector": "an access to a dense vector",
     "DenseMatrix": "an access to a dense matrix",
     "Value": "an access to a value",
+    "Own": "an access to a state type of the program itself",
     "templates": "a template set in __init__",
     "configuration": "configuration is read",
     # Accesses
@@ -62,6 +65,21 @@ FEATURES = {
     "comprehensions": "a comprehension",
     "generators": "a generator expression",
     "lambda": "a lambda",
+    "bytes": "work on bytes",
+    "times": "work on dates, datetimes and timedeltas",
+    "nested containers": "a container in a container is made, walked or changed",
+    "odd texts": "texts of which Unicode has special rules, and methods that know them",
+    "format specifications": "an f-string with specifications",
+    "lone surrogates": "a text that is not valid UTF-8",
+    "empty arguments": "an empty container as argument",
+    "arguments by name": "a call with arguments by name",
+    "pure functions": "ab.pure",
+    # Two sides of one container
+    "changed defaults": "the default of get, pop or setdefault is changed afterwards",
+    "changed after storing": "what was stored is changed afterwards",
+    "changed arguments of entries": "arguments and results of a called entry are changed",
+    "changed arguments of helpers": "a helper is called with a container that both may change",
+    "second names": "a container has two names, or is part of another value, and is changed",
     # Control flow
     "loops": "a for loop",
     "while": "a while loop",
@@ -70,4 +88,7 @@ FEATURES = {
     "break": "break or continue",
     "early return": "a return in the middle",
     "match": "match",
+    "patterns": "patterns of records, tuples, lists and optionals",
+    "state loops": "a loop that ends because of what earlier rows wrote",
 }
+FEATURES |= {f"theme: {name}": what for name, (_, what) in THEMES.items()}

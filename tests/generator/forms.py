@@ -6,6 +6,7 @@ scope, say) and another one is tried. Registering a new form is all it takes to 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -22,14 +23,17 @@ from tests.generator.valuetypes import (
 from tests.generator.writer import Expr, Writer
 
 Form = Callable[[Writer, Type, int], Expr | None]
-FORMS: dict[str, list[tuple[int, Form]]] = {}
+FORMS: dict[str, list[tuple[int, Form, str]]] = {}
 ANY = "any"  # forms of every type
+PATH = re.compile(r"\w+(\.\w+|\[\d+\])*")  # a name, or a part of what it holds
 
 
-def form(*kinds: str, weight: int) -> Callable[[Form], Form]:
+def form(*kinds: str, weight: int, theme: str = "") -> Callable[[Form], Form]:
+    """Register a form of these types, for programs that have the theme if one is named."""
+
     def register(function: Form) -> Form:
         for kind in kinds:
-            FORMS.setdefault(kind, []).append((weight, function))
+            FORMS.setdefault(kind, []).append((weight, function, theme))
         return function
 
     return register
@@ -38,7 +42,8 @@ def form(*kinds: str, weight: int) -> Callable[[Form], Form]:
 def expression(w: Writer, type: Type, depth: int = 2) -> Expr:
     """An expression of the type from what is in scope."""
     if depth > 0:
-        options = FORMS[ANY] + FORMS.get(type.kind, [])  # the simplest first: hypothesis shrinks towards it
+        known = FORMS[ANY] + FORMS.get(type.kind, [])  # the simplest first: hypothesis shrinks towards it
+        options = [(weight, form) for weight, form, theme in known if not theme or theme in w.plan.themes]
         for _ in range(3):
             made = w.choices.weighted(options)(w, type, depth - 1)
             if made is not None:
@@ -98,17 +103,48 @@ def local(w: Writer, type: Type, depth: int = 2) -> Expr:
 
 
 def owned(w: Writer, value: Expr) -> Expr:
-    """The value itself, or a copy where it is a mutable variable."""
-    if value.type.mutable and not value.fresh and any(v.name == value.text for v in w.variables):
-        plain = value.type.kind in ("list", "dict", "set")
-        return replace(value, text=f"{value.type.kind}({value.text})" if plain else f"{value.text}.copy()", fresh=True)
-    return value
+    """The value itself, or a copy where it is, or is a part of, a mutable variable."""
+    if not value.type.sharing or value.fresh or not PATH.fullmatch(value.text):
+        return value
+    variable = value.text.partition(".")[0].partition("[")[0]
+    if not any(v.name == variable for v in w.variables):
+        return value
+    # A copy of what is inside does not pass for one with the translator: it is not changed in place.
+    fresh = not any(inside.sharing for inside in value.type.args)
+    return replace(value, text=copied(w, value.text, value.type), fresh=fresh, atom=value.type.kind != "optional")
+
+
+def copied(w: Writer, text: str, type: Type) -> str:
+    """A copy of what a name or a part of it holds that shares nothing with it."""
+    if not type.sharing:
+        return text
+    match type.kind:
+        case "list" | "set" if type.of.sharing:
+            each = w.name("e")
+            return f"[{copied(w, each, type.of)} for {each} in {text}]"
+        case "dict" if type.args[1].sharing:
+            key, each = w.name("k"), w.name("e")
+            return f"{{{key}: {copied(w, each, type.args[1])} for {key}, {each} in {text}.items()}}"
+        case "list" | "dict" | "set":
+            return f"{type.kind}({text})"
+        case "tuple":
+            return f"({', '.join(copied(w, f'{text}[{i}]', t) for i, t in enumerate(type.args))})"
+        case "record":
+            return f"{type.name}({', '.join(copied(w, f'{text}.{name}', t) for name, t in type.fields)})"
+        case "optional" if text.isidentifier() and text not in w.narrowed:
+            w.tested.add(text)
+            return f"None if {text} is None else {copied(w, text, type.of)}"
+        case "optional":
+            return "None"
+    return f"{text}.copy()"
 
 
 def shorter(w: Writer, value: Expr, size: int) -> Expr:
     """The value, cut where it could be longer than `size`."""
-    if value.size <= size or value.type.kind not in ("str", "list"):
+    if value.size <= size or value.type.kind not in ("str", "list", "bytes"):
         return value
+    if value.type.kind == "list" and value.type.of.sharing:
+        return constant(w, value.type)
     cut = w.choices.choose((f"[:{min(size, 5)}]", f"[-{min(size, 4)}:]"))
     return replace(value, text=f"{value.inner}{cut}", size=min(size, 5), atom=True, fresh=value.type.mutable)
 

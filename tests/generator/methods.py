@@ -27,6 +27,7 @@ KEY = Expr("", INT, 0, 6)
 SMALL_INT = Expr("", INT, -SMALL, SMALL)
 EXACT = Expr("", FLOAT, exact=True)
 PARAM_NAMES = {"int": "number", "str": "text", "float": "amount", "bool": "flag", "list": "items", "tuple": "couple"}
+PARAM_NAMES |= {"bytes": "octets", "date": "day", "datetime": "moment", "timedelta": "span", "set": "members"}
 PARAM_NAMES |= {"optional": "given", "dict": "mapping", "record": "record", "Vector": "vector"}
 
 
@@ -38,6 +39,7 @@ def make_params(choices: Choices, plan: Plan, least: int, most: int, *, entry: b
     kinds += [(2, Expr("", FLOAT)), (1, Expr("", BOOL)), (1, Expr("", tuple_of(INT, STR)))]
     kinds += [(2, Expr("", list_of(INT), size=6)), (2, Expr("", list_of(STR), size=6))]
     kinds += [(2, Expr("", record)) for record in plan.records]
+    kinds += [(6, Expr("", type, size=6)) for type in plan.types]
     if entry:
         kinds += [(1, Expr("", INT)), (1, Expr("", optional(INT))), (1, Expr("", dict_of(STR, INT), size=6))]
         kinds += [(1, Expr("", VECTOR)), (1, Expr("", list_of(FLOAT), size=6))]
@@ -63,13 +65,15 @@ def write_signature(name: str, params: tuple[Param, ...], result: Type, *, metho
 
 def declare_params(w: Writer, params: tuple[Param, ...]) -> None:
     for param in params:
-        w.declare(param.value, assignable=False, name=param.name)
+        flat = not any(inside.sharing for inside in param.type.args)
+        mutable = param.type.mutable and flat and w.plan.has("aliases")
+        w.declare(param.value, assignable=False, mutable=mutable, name=param.name)
         w.params.add(param.name)
 
 
 def write_function(choices: Choices, plan: Plan, number: int) -> list[str]:
     """A module-level function without state."""
-    result = choices.choose((INT, STR, BOOL, FLOAT, list_of(INT), *plan.records))
+    result = choices.choose((INT, STR, BOOL, FLOAT, list_of(INT), *plan.records, *plan.types))
     params = make_params(choices, plan, 1, 2, entry=False)
     w = Writer(choices, plan, result, small_result=True)
     w.pure, w.depth = True, 1
@@ -83,7 +87,7 @@ def write_function(choices: Choices, plan: Plan, number: int) -> list[str]:
 
 def write_helper(choices: Choices, plan: Plan, number: int) -> list[str]:
     """A helper, with or without state."""
-    result = choices.choose((INT, STR, NONE, BOOL, FLOAT, *plan.records))
+    result = choices.choose((INT, STR, NONE, BOOL, FLOAT, *plan.records, *plan.types))
     params = make_params(choices, plan, 0, 2, entry=False)
     w = Writer(choices, plan, result, small_result=True)
     w.pure = choices.chance(30)
@@ -106,10 +110,13 @@ RESULTS = (INT, NONE, STR, BOOL, FLOAT, list_of(INT), optional(INT), tuple_of(IN
 
 
 def write_entry(choices: Choices, plan: Plan, number: int) -> tuple[str, tuple[Param, ...], Type, list[str]]:
-    values = [s.value for s in plan.states] + [VECTOR for s in plan.states if s.form == "Matrix"]
+    values = [*plan.types, *(s.value for s in plan.states if s.form != "Own")] + [
+        VECTOR for s in plan.states if s.form == "Matrix"
+    ]
     result = choices.choose(
         (*RESULTS[:5], *values) if choices.chance(70) else (*RESULTS, dict_of(STR, INT), *plan.records)
     )
+    result = list_of(INT) if plan.has("aliases") and choices.chance(60) else result
     params = make_params(choices, plan, 0 if choices.chance(5) else 1, 4, entry=True)
     w = Writer(choices, plan, result)
     declare_params(w, params)

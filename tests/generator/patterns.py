@@ -293,7 +293,7 @@ def gather_dot(w: Writer) -> bool:
 @statement(weight=8)
 def gather_parts(w: Writer) -> bool:
     """What all parts of a partitioned state hold together."""
-    states = w.states(lambda s: s.partitioned and s.form != "DenseMatrix")
+    states = w.states(lambda s: s.partitioned and s.form not in ("DenseMatrix", "Own"))
     if not states or w.focus is not None or "fan-out" in w.loops:
         return False
     state = w.choices.choose(states)

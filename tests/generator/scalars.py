@@ -41,7 +41,7 @@ def remainder(w: Writer, type: Type, depth: int) -> Expr | None:
     return Expr(f"{expression(w, INT, depth).inner} % {by}", INT, 0, by - 1, atom=False)
 
 
-@form("int", weight=1)
+@form("int", weight=2)
 def divide(w: Writer, type: Type, depth: int) -> Expr | None:
     if not w.plan.raising:
         return None

@@ -14,6 +14,7 @@ from anabranch.testing.outcomes import Outcome, assert_same
 from tests.generator.apps import run_app
 from tests.generator.choices import SeededChoices
 from tests.generator.inputs import Request, generate_requests
+from tests.generator.limits import SECONDS, TooLong, at_most
 from tests.generator.plain import loaded, run_plain
 from tests.generator.programs import generate_seed
 
@@ -35,12 +36,12 @@ def check_scaled(seed: int, start: Start, most: int = 4) -> bool:
                 return False
             plain = run_plain(program, requests)
             run = _meanwhile if len(requests) > 1 and rng.random() < 0.5 else _between
-            with start(program(), graph, rng) as app:
+            with at_most(SECONDS, f"seed {seed}"), start(program(), graph, rng) as app:
                 found = run(app, program, requests, rng, most)
             if "grouping-sensitive" not in generated.features:
                 assert_same(plain, found, requests)
             return True
-    except Exception as error:
+    except (Exception, TooLong) as error:
         error.add_note(f"seed {seed}: python -m tests.generator --seed {seed} --run")
         raise
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.generator.compounds import any_local, call_of, callable_here, element, short
-from tests.generator.forms import condition, constant, exact, expression, fit, index, leaf, local, shorter, small
+from tests.generator.calls import call_of, callable_here
+from tests.generator.compounds import any_local, element, short
+from tests.generator.forms import condition, constant, exact, expression, fit, index, leaf, local, owned, shorter, small
 from tests.generator.valuetypes import (
     FLOAT,
     INT,
@@ -29,12 +30,18 @@ from tests.generator.writer import Expr, Variable, Writer
 
 Statement = Callable[[Writer], bool]
 STATEMENTS: list[tuple[int, Statement]] = []
+LONGEST = 45  # lines of a method, after which no more statements are begun
 TOTAL = 2**50  # accumulators of integers stay below this
 
 
-def statement(*, weight: int) -> Callable[[Statement], Statement]:
+THEMED: dict[str, list[tuple[int, Statement]]] = {}
+
+
+def statement(*, weight: int, theme: str = "") -> Callable[[Statement], Statement]:
+    """Register a kind of statement, for programs that have the theme if one is named."""
+
     def register(function: Statement) -> Statement:
-        STATEMENTS.append((weight, function))
+        (THEMED.setdefault(theme, []) if theme else STATEMENTS).append((weight, function))
         return function
 
     return register
@@ -43,12 +50,14 @@ def statement(*, weight: int) -> Callable[[Statement], Statement]:
 def write_block(w: Writer, most: int = 3, least: int = 1) -> None:
     """Some statements at the current indentation."""
     for _ in range(w.choices.integer(least, most)):
-        write_statement(w)
+        if len(w.lines) < LONGEST:
+            write_statement(w)
 
 
 def write_statement(w: Writer) -> None:
+    themed = [option for theme in THEMED if theme in w.plan.themes for option in THEMED[theme]]
     for _ in range(4):
-        if w.choices.weighted(STATEMENTS)(w):
+        if w.choices.weighted(themed if themed and w.choices.chance(40) else STATEMENTS)(w):
             return
 
 
@@ -58,6 +67,8 @@ def write_return(w: Writer) -> None:
 
 def result(w: Writer) -> Expr:
     """A result, rather of what was computed; an integer of more than 64 bits raises."""
+    if w.result == list_of(INT) and w.plan.has("aliases") and not w.small_result:
+        return contents(w)
     computed = w.pick(lambda v: v.type == w.result and v.name not in w.params) if w.choices.chance(60) else None
     value = shorter(w, computed.value if computed is not None else expression(w, w.result), 60)
     if w.small_result:
@@ -67,6 +78,13 @@ def result(w: Writer) -> Expr:
             return fit(w, value)
         w.uses("raises", "overflow")
     return value
+
+
+def contents(w: Writer) -> Expr:
+    """What the containers in scope hold: shows which of them are one."""
+    shown = [v for v in w.visible() if v.type.kind in ("list", "set", "dict") and v.type.of in (INT, STR)][-4:]
+    parts = [f"{v.name}[:9]" if v.type == list_of(INT) else f"[len({v.name})]" for v in shown]
+    return Expr(" + ".join(parts or ["[0]"]), list_of(INT), size=40, atom=len(parts) < 2)
 
 
 # Local variables
@@ -80,7 +98,7 @@ def assign(w: Writer) -> bool:
 
 def bind(w: Writer, value: Expr) -> Variable:
     """A new variable, annotated where its type cannot be seen from the value, and at times where it can."""
-    empty = value.type.mutable and any(e in value.text for e in ("[]", "{}", "set()"))
+    empty = value.type.sharing and any(e in value.text for e in ("[]", "{}", "set()"))
     annotate = empty or value.type.kind == "optional" or w.choices.chance(10)
     return w.bind(value, annotate=annotate)
 
@@ -94,7 +112,7 @@ def assign_again(w: Writer) -> bool:
     if variable.type == FLOAT and known.exact:
         value = exact(w)
     else:
-        value = shorter(w, fit_into(w, expression(w, variable.type), known), known.size)
+        value = owned(w, shorter(w, fit_into(w, expression(w, variable.type), known), known.size))
     w.line(f"{variable.name} = {value.text}")
     return True
 
@@ -181,7 +199,8 @@ def change_dict(w: Writer) -> bool:
         d = bind(w, Expr("{}", dict_of(w.choices.choose((STR, INT)), INT), fresh=True))
     key, value = short(w, d.type.of, 1), short(w, d.type.args[1], 1)
     options = [f"{d.name}[{key.text}] = {value.text}", f"{d.name}.pop({key.text}, None)"]
-    options += [f"{d.name}.setdefault({key.text}, {value.text})"]
+    if d.type.args[1].kind != "set":
+        options += [f"{d.name}.setdefault({key.text}, {value.text})"]
     if d.type.args[1] == INT:
         options += [f"{d.name}[{key.text}] = ({d.name}.get({key.text}, 0) + 1) % 1000"]
     w.line(w.choices.choose(options))
@@ -214,7 +233,8 @@ def change_vector(w: Writer) -> bool:
 
 @statement(weight=3)
 def bind_optional(w: Writer) -> bool:
-    bind(w, expression(w, optional(w.choices.choose((INT, STR, *w.plan.records)))))
+    inside = [t.of for t in w.plan.types if t.kind == "optional"]
+    bind(w, local(w, optional(w.choices.choose((INT, STR, *w.plan.records, *inside, *inside)))))
     return True
 
 

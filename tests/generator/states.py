@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from tests.generator.choices import Choices
 from tests.generator.valuetypes import (
     BOOL,
+    BYTES,
     FLOAT,
     INT,
     STR,
@@ -71,6 +72,8 @@ class State:
 
     @property
     def annotation(self) -> str:
+        if self.form == "Own":
+            return f"ab.{self.distribution}[{self.value}]"
         inner = {"Table": f"[{self.key}, {self.value}]", "Value": f"[{self.value}]"}.get(self.form, "")
         return f"ab.{self.distribution}[ab.{self.form}{inner}]"
 
@@ -80,25 +83,26 @@ VALUES = ((9, INT), (3, FLOAT), (2, STR), (3, list_of(INT)), (2, optional(INT)),
 RARE_VALUES = ((1, tuple_of(INT, STR)), (1, dict_of(STR, INT)), (1, set_of(INT)), (1, optional(STR)))
 
 
-def make_state(choices: Choices, number: int, records: list[Type], raising: bool, grouping: bool) -> State:
+def make_state(choices: Choices, number: int, types: list[Type], raising: bool, grouping: bool) -> State:
     kind = choices.weighted(((7, _partitioned), (3, _partial), (2, _replicated)))
-    state = kind(choices, number, records, grouping)
+    state = kind(choices, number, types, grouping)
     return state if raising else replace(state, wide=False)  # adding to a wide integer may overflow
 
 
-def _table_values(choices: Choices, records: list[Type]) -> Type:
-    return choices.weighted((*VALUES, *RARE_VALUES, *((3, record) for record in records)))
+def _table_values(choices: Choices, types: list[Type]) -> Type:
+    return choices.weighted((*VALUES, *RARE_VALUES, *((3, type) for type in types)))
 
 
-def _partitioned(choices: Choices, number: int, records: list[Type], grouping: bool) -> State:
+def _partitioned(choices: Choices, number: int, types: list[Type], grouping: bool) -> State:
     exact = choices.chance(40)
     form = choices.weighted(((10, "Table"), (3, "Row"), (2, "Vector"), (4, "Matrix"), (1, "DenseMatrix")))
     name = f"{form.lower()}{number}"
     if form == "Table":
-        return table(choices, name, "Partitioned", choices.weighted(KEYS), _table_values(choices, records), exact)
+        keys = (*KEYS, (4, BYTES)) if BYTES in types else KEYS
+        return table(choices, name, "Partitioned", choices.weighted(keys), _table_values(choices, types), exact)
     if form == "Row":
         key = choices.choose((tuple_of(INT, INT), tuple_of(STR, INT), tuple_of(INT, STR), tuple_of(INT, STR, INT)))
-        value = choices.choose((INT, FLOAT, STR, *records))
+        value = choices.choose((INT, FLOAT, STR, *types))
         return table(choices, name, "Partitioned", key, value, exact, axis="first")
     if form == "DenseMatrix":
         template = f"ab.DenseMatrix.zeros(7, {DENSE_SIZE})"
@@ -120,7 +124,7 @@ def table(choices: Choices, name: str, distribution: str, key: Type, value: Type
     return State(name, distribution, "Table", key, value, template, choices.chance(50), axis, default, exact, wide)
 
 
-def _partial(choices: Choices, number: int, records: list[Type], grouping: bool) -> State:
+def _partial(choices: Choices, number: int, types: list[Type], grouping: bool) -> State:
     form = choices.weighted(((4, "Table"), (4, "Matrix"), (3, "Vector"), (3, "Value"), (2, "DenseVector")))
     name, in_init = f"partial{number}", choices.chance(30)
     if form == "Matrix":
@@ -140,20 +144,20 @@ def _partial(choices: Choices, number: int, records: list[Type], grouping: bool)
         return State(name, "Partial", form, None, INT, template, in_init, merge=merge)
     key = choices.weighted(KEYS[:3])
     if grouping and choices.chance(40):
-        value = _table_values(choices, records)
+        value = _table_values(choices, types)
         return State(name, "Partial", form, key, value)  # no merge: each instance is on its own
     inner = "ab.Table(default=0)" if merge == "add" else "ab.Table()"
     template = f"ab.partial({inner}, merge=ab.{merge})"
     return State(name, "Partial", form, key, INT, template, in_init, default=merge == "add", merge=merge)
 
 
-def _replicated(choices: Choices, number: int, records: list[Type], grouping: bool) -> State:
+def _replicated(choices: Choices, number: int, types: list[Type], grouping: bool) -> State:
     form = choices.weighted(((4, "Table"), (3, "Value"), (2, "DenseVector"), (2, "Vector"), (1, "Matrix")))
     name, in_init = f"replicated{number}", choices.chance(40)
     if form == "Table":
-        return table(choices, name, "Replicated", choices.weighted(KEYS[:3]), _table_values(choices, records), False)
+        return table(choices, name, "Replicated", choices.weighted(KEYS[:3]), _table_values(choices, types), False)
     if form == "Value":
-        value = choices.choose((INT, STR, FLOAT, list_of(INT), *records))
+        value = choices.choose((INT, STR, FLOAT, list_of(INT), *types))
         return State(name, "Replicated", form, None, value, f"ab.Value({literal(choices, value)})", in_init)
     if form == "DenseVector":
         return State(name, "Replicated", form, INT, FLOAT, f"ab.DenseVector.zeros({DENSE_SIZE})", in_init)

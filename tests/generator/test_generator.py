@@ -6,6 +6,7 @@ import ast
 import math
 import time
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -13,20 +14,24 @@ from hypothesis import strategies as st
 
 import anabranch as ab
 from anabranch.testing.outcomes import Failure, canonical, state_contents
+from tests.generator.batches import FORMS
 from tests.generator.choices import SeededChoices
 from tests.generator.features import FEATURES
-from tests.generator.inputs import Batch, Call, generate_calls, generate_requests, requests_of
-from tests.generator.plain import arguments, load, loaded, rows, run_plain
+from tests.generator.inputs import LENGTHS, REPEATS, Batch, Call, generate_calls, generate_requests, requests_of
+from tests.generator.plain import answer, arguments, load, loaded, rows, run_plain, states_of
 from tests.generator.programs import GeneratedProgram, generate, generate_seed, programs
+from tests.generator.themes import THEMES
 
 # What generated programs may raise; anything else, such as TypeError or NameError, is a fault of the generator.
 INTENDED = {
     "AssertionError",
+    "BadInput",
     "IndexError",
     "KeyError",
     "LookupError",
     "OverflowError",
     "RuntimeError",
+    "UnicodeDecodeError",
     "ValueError",
     "ZeroDivisionError",
 }
@@ -57,7 +62,6 @@ def test_seeds_run_as_plain_python(start: int) -> None:
         assert_intended(program, list(generate_requests(SeededChoices(f"inputs {seed}"), program)))
 
 
-@pytest.mark.skipif(not hasattr(ab, "check"), reason="the translator is not part of the package yet")
 @pytest.mark.parametrize("start", range(0, len(SEEDS), 50))
 def test_seeds_compile(start: int) -> None:
     for seed in SEEDS[start : start + 50]:
@@ -66,11 +70,42 @@ def test_seeds_compile(start: int) -> None:
         assert not errors, f"seed {seed}:\n" + "\n".join(errors)
 
 
-def test_every_feature_appears() -> None:
-    counts = Counter(feature for seed in range(600) for feature in generate_seed(seed).features)
+@pytest.fixture(scope="module")
+def counts() -> Counter[str]:
+    """How many of 600 programs have a feature, where nothing is withheld."""
+    return Counter(feature for seed in range(600) for feature in generate_seed(seed, ()).features)
+
+
+def test_every_feature_appears(counts: Counter[str]) -> None:
     assert set(counts) <= set(FEATURES), f"not described in features.py: {set(counts) - set(FEATURES)}"
     rare = {feature: counts[feature] for feature in FEATURES if counts[feature] < 3}
     assert not rare, f"features that hardly appear in 600 programs: {rare}"
+
+
+def test_what_a_theme_is_for_appears_often(counts: Counter[str]) -> None:
+    """Of 600 programs so many have the theme, and use what it brings."""
+    for theme, (percent, _) in THEMES.items():
+        assert 4 * percent < counts[f"theme: {theme}"] < 8 * percent, theme
+    wanted = {"bytes": 15, "times": 15, "nested containers": 15, "odd texts": 30, "format specifications": 12}
+    wanted |= {"lone surrogates": 20, "empty arguments": 20, "arguments by name": 40, "pure functions": 25, "Own": 15}
+    wanted |= {"changed defaults": 25, "changed after storing": 8, "changed arguments of entries": 12}
+    wanted |= {"changed arguments of helpers": 6, "second names": 40, "patterns": 25, "state loops": 20}
+    rare = {feature: counts[feature] for feature, least in wanted.items() if counts[feature] < least}
+    assert not rare, f"features that are too rare in 600 programs: {rare}"
+
+
+def test_batches_come_in_every_form_and_many_lengths() -> None:
+    forms, lengths, repeated = Counter[str](), Counter[int](), 0
+    for seed in range(600):
+        program = generate_seed(seed, ())
+        requests = generate_requests(SeededChoices(f"inputs of {seed}"), program)
+        batches = [request for request in requests if isinstance(request, Batch)]
+        forms.update(batch.form for batch in set(batches))
+        lengths.update(len(batch.all_rows) for batch in set(batches))
+        repeated += len(batches) > REPEATS
+    assert min(forms[form] for form in ("rows", *FORMS)) >= 5, forms
+    assert min(lengths[length] for length in (0, 1, *LENGTHS)) >= 2, lengths
+    assert repeated > 15
 
 
 def test_partial_state_is_often_free_of_grouping() -> None:
@@ -128,6 +163,28 @@ def test_sources_are_modules_with_the_entries_they_name() -> None:
         assert {e.name for e in program.entries} <= methods
         with loaded(program.source) as cls:
             assert set(cls().entries) == {e.name for e in program.entries}
+
+
+def test_forms_of_batches_give_what_rows_give() -> None:
+    """Whatever rows are handed over as, a plain run gives the same values: what is compared is no form's own error."""
+    compared: Counter[str] = Counter()
+    for seed in range(60):
+        program = generate_seed(seed)
+        choices = SeededChoices(f"forms {seed}")
+        requests = [r for r in generate_requests(choices, program, 20) if isinstance(r, Batch)]
+        with loaded(program.source) as cls:
+            for form in FORMS:
+                one, other = cls(), cls()
+                for request in requests[:2]:
+                    wanted = answer(cls, one, replace(request, form="rows"))
+                    found = answer(cls, other, replace(request, form=form))
+                    if isinstance(wanted, Failure):
+                        assert isinstance(found, Failure), f"{seed} {request} as {form}"
+                        assert found.error == wanted.error, f"{seed} {request} as {form}"
+                    compared[form] += 1
+                same = {name: state_contents(s) for name, s in states_of(one).items()}
+                assert {name: state_contents(s) for name, s in states_of(other).items()} == same, f"{seed} {form}"
+    assert min(compared.values()) > 20
 
 
 # Comparing

@@ -41,9 +41,17 @@ class Type:
     def mutable(self) -> bool:
         return self.kind in ("list", "dict", "set", "Vector", "DenseVector")
 
+    @property
+    def sharing(self) -> bool:
+        """Can two names hold one value of it, of which a part can be changed?"""
+        inside = (*self.args, *(type for _, type in self.fields))
+        return self.mutable or any(type.sharing for type in inside)
+
 
 INT, FLOAT, BOOL, STR, NONE = Type("int"), Type("float"), Type("bool"), Type("str"), Type("None")
 VECTOR, DENSE = Type("Vector"), Type("DenseVector")
+BYTES, DATE, DATETIME, TIMEDELTA = Type("bytes"), Type("date"), Type("datetime"), Type("timedelta")
+TIMES = (DATE, DATETIME, TIMEDELTA)
 SCALARS = (INT, STR, FLOAT, BOOL)
 
 # Integers inside containers, records and most states stay in +-SMALL, so that no local variable leaves 64 bits:
@@ -57,6 +65,18 @@ WORDS = ("a", "b", "ab", "Abc", "zeta", "", "b a", "A-b")
 FLOATS = (0.0, 1.0, 0.5, -1.5, 2.25, 0.1, -3.3, 1e3, 7.0)
 ODD_FLOATS = (-0.0, float("inf"), float("-inf"), float("nan"), 1e308, 5e-324, 2.0**53)
 EXACT_FLOATS = (1.0, 0.0, 0.5, 2.0, -1.0, 1.5, -0.5, 4.0)
+OCTETS = (b"a", b"b", b"", b"ab", b"\x00\xff", b"a b", b"b" * 70)
+DATES = ("2024, 2, 29", "2023, 12, 31", "1970, 1, 1", "1, 1, 1", "9999, 12, 31", "1969, 7, 20")
+CLOCKS = ("0, 0", "23, 59, 59, 999999", "12, 30", "6, 0, 0, 1")
+SPANS = (
+    "",
+    "days=1",
+    "hours=-3",
+    "days=-1, microseconds=1",
+    "minutes=90",
+    "seconds=59, microseconds=999999",
+    "weeks=2",
+)
 INTS = (0, 1, 2, 3, 5, 7, 10, -1, -4, 100)
 BOUNDARY_INTS = (WIDEST, -WIDEST - 1, 2**62, 2**31, -(2**31) - 1, 2**53 + 1)
 
@@ -92,6 +112,14 @@ def literal(choices: Choices, type: Type) -> str:
             return choices.choose(("False", "True"))
         case "str":
             return repr(choices.choose(WORDS)).replace("'", '"')
+        case "bytes":
+            return repr(choices.choose(OCTETS))
+        case "date":
+            return f"date({choices.choose(DATES)})"
+        case "datetime":
+            return f"datetime({choices.choose(DATES)}, {choices.choose(CLOCKS)})"
+        case "timedelta":
+            return f"timedelta({choices.choose(SPANS)})"
         case "optional":
             return "None" if choices.chance(30) else literal(choices, type.of)
         case "tuple":

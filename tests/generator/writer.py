@@ -19,6 +19,7 @@ STEPS = 1500  # what one call of an entry may cost, about one per statement and 
 LONG = 1000  # what can grow is taken to be this long
 NAMES = {"int": "n", "float": "x", "bool": "ok", "str": "s", "optional": "maybe", "tuple": "pair", "list": "xs"}
 NAMES |= {"dict": "d", "set": "seen", "record": "r", "Vector": "v", "DenseVector": "w"}
+NAMES |= {"bytes": "octets", "date": "day", "datetime": "moment", "timedelta": "span"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,16 @@ class Plan:
     raising: bool = False  # entries may raise
     grouping: bool = False  # results may depend on how work is assigned to instances
     odd_floats: bool = False  # nan, infinities and -0.0 appear
+    themes: frozenset[str] = frozenset()
+    types: list[Type] = field(default_factory=list)  # that the themes bring
+    loops: list[State] = field(default_factory=list)  # states of entries with a loop that earlier rows end
+    withheld: frozenset[str] = frozenset()  # what is not made, as it shows a defect that is known
+
+    def has(self, theme: str) -> bool:
+        return theme in self.themes
+
+    def makes(self, what: str) -> bool:
+        return what not in self.withheld
 
 
 @dataclass(frozen=True, slots=True)

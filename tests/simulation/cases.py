@@ -20,6 +20,7 @@ from anabranch.runtime.routing import Routing
 from anabranch.runtime.worker import Pace
 from tests.generator.choices import SeededChoices
 from tests.generator.inputs import Batch, Call, generate_requests
+from tests.generator.limits import SECONDS, at_most
 from tests.generator.plain import arguments as call_arguments
 from tests.generator.plain import loaded, rows
 from tests.generator.programs import generate_seed
@@ -72,7 +73,7 @@ def make_case(seed: int, apart: bool | None = None) -> Iterator[Case]:
         return
     number = rng.randrange(1_000_000)
     generated = generate_seed(number)
-    with loaded(generated.source) as program:
+    with loaded(generated.source) as program, at_most(SECONDS, f"seed {seed}"):
         requests = [
             (r.entry, _bound(program, r))
             for r in generate_requests(SeededChoices(f"inputs of {number}"), generated, 24)
