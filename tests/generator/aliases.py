@@ -13,11 +13,11 @@ from tests.generator.compounds import short
 from tests.generator.forms import condition, copied
 from tests.generator.statements import TOTAL, bind, statement
 from tests.generator.states import State
-from tests.generator.valuetypes import INT, NONE, STR, Type, dict_of, list_of, set_of
+from tests.generator.valuetypes import INT, NONE, STR, Type, dict_of, list_of
 from tests.generator.writer import Expr, Function, Variable, Writer
 from tests.generator.writes import mine
 
-CONTAINERS = (list_of(INT), dict_of(STR, INT), set_of(INT), list_of(STR))
+LISTS = (list_of(INT), list_of(STR))
 
 
 def new_container(w: Writer, type: Type) -> Variable:
@@ -27,6 +27,11 @@ def new_container(w: Writer, type: Type) -> Variable:
         items = [f"{item}: {short(w, type.args[1], 0).text}" for item in items]
     text = f"[{', '.join(items)}]" if type.kind == "list" else f"{{{', '.join(items)}}}"
     return w.bind(Expr(text, type, fresh=True))
+
+
+def container_type(w: Writer) -> Type:
+    """A type of containers: of lists, or of what the program has; kernels know few dicts and sets."""
+    return w.choices.choose((*LISTS, *LISTS, *(t for t in w.plan.types if is_container(t))))
 
 
 def change(w: Writer, variable: Variable) -> None:
@@ -151,7 +156,7 @@ def call_helper_that_changes(w: Writer) -> bool:
 
 @statement(weight=4, theme="aliases")
 def second_name(w: Writer) -> bool:
-    xs = new_container(w, w.choices.choose(CONTAINERS))
+    xs = new_container(w, container_type(w))
     other = w.name("other")
     w.line(f"{other} = {xs.name}")
     if w.choices.chance(40):
@@ -169,7 +174,7 @@ def second_name(w: Writer) -> bool:
 @statement(weight=5, theme="aliases")
 def container_inside(w: Writer) -> bool:
     """A container becomes part of another value, and is changed by either name."""
-    xs = new_container(w, w.choices.choose(CONTAINERS))
+    xs = new_container(w, container_type(w))
     outer = w.name("outer")
     with w.without_state():
         made = [
@@ -195,7 +200,7 @@ def container_inside(w: Writer) -> bool:
 @statement(weight=4, theme="aliases")
 def change_local_default(w: Writer) -> bool:
     """The default of `get`, `pop` or `setdefault` of a local dict is changed afterwards: it is the same value."""
-    inside = w.choices.choose([c for c in CONTAINERS if c.kind != "set"])  # of sets no defaults may be given
+    inside = w.choices.choose(LISTS)  # of sets no defaults may be given
     xs, d, found = new_container(w, inside), w.name("index"), w.name("found")
     with w.without_state():
         w.line(f"{d}: {dict_of(STR, inside)} = {{}}")

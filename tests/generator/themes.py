@@ -69,7 +69,7 @@ TYPES: dict[str, tuple[Type, ...]] = {
         optional(list_of(STR)),
         optional(tuple_of(INT, STR)),
     ),
-    "aliases": (list_of(INT), dict_of(STR, INT), set_of(INT)),
+    "aliases": (list_of(INT), list_of(STR), list_of(INT), list_of(INT), dict_of(STR, INT), set_of(INT)),
 }
 
 

@@ -1,6 +1,6 @@
 """Long runs, each with a command of its own; together they write the report docs/soak.md.
 
-    python -m tests.soak [--programs 20000] [--compiled 1000] [--seeds 20000] [--processes 300]
+    python -m tests.soak [--programs 20000] [--compiled 1000] [--everything 500] [--seeds 20000] [--processes 300]
                          [--spark 100] [--kills 100] [--elastic 30] [--minutes 10]
                          [--notes FILE] [--report docs/soak.md] [--json]
 
@@ -23,6 +23,7 @@ from tests.soak.apart import soak_processes, soak_spark
 from tests.soak.compiled import soak_compiled
 from tests.soak.elastic import soak_elastic
 from tests.soak.engine import soak_engine
+from tests.soak.everything import soak_everything
 from tests.soak.kills import soak_kills
 from tests.soak.part import Notes
 from tests.soak.programs import soak_programs
@@ -33,6 +34,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--programs", type=int, default=20_000, help="random programs on the sequential engine")
     parser.add_argument("--compiled", type=int, default=1_000, help="random programs as kernels")
+    parser.add_argument("--everything", type=int, default=500, help="random programs of which nothing is withheld")
     parser.add_argument("--seeds", type=int, default=20_000, help="stories of the simulator")
     parser.add_argument("--minutes", type=float, default=10.0, help="callers on worker threads")
     parser.add_argument("--processes", type=int, default=300, help="random programs on worker processes")
@@ -51,6 +53,8 @@ def main() -> int:
         parts.append(soak_programs(first, options.programs, options.jobs, notes))
     if options.compiled:
         parts.append(soak_compiled(first, options.compiled, options.jobs, notes))
+    if options.everything:
+        parts.append(soak_everything(first, options.everything, min(options.jobs, 2), notes))
     if options.seeds:
         parts.append(soak_seeds(first, options.seeds, options.jobs, notes))
     whole = {
@@ -66,6 +70,7 @@ def main() -> int:
             parts.append(notes.once(f"{name} {first} {asked}{how}", run))
     version = f"Python {platform.python_version()}, {os.cpu_count()} cores, anabranch {ab.__version__}"
     asked = f"--first {options.first} --programs {options.programs} --compiled {options.compiled}"
+    asked += f" --everything {options.everything}"
     asked += f" --seeds {options.seeds} --processes {options.processes} --spark {options.spark} --kills {options.kills}"
     asked += f" --elastic {options.elastic:g}{' --autoscale' if options.autoscale else ''}"
     on = ", ".join(sorted(notes.commits))
