@@ -10,22 +10,29 @@ from __future__ import annotations
 import logging
 import os
 import socket
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow.compute as pc
 
 from anabranch.drivers.durable.saver import COORDINATOR, described
 from anabranch.drivers.durable.settings import At, Saving
 from anabranch.drivers.placing import refuse_what_cannot_move, routing_for
-from anabranch.graph.nodes import Graph
+from anabranch.graph.nodes import Graph, State
+from anabranch.lang import DenseMatrix, DenseVector, Program
 from anabranch.lang.errors import ProgramError
 from anabranch.runtime.messages import NOTHING_YET, Version
 from anabranch.runtime.routing import Routing, spread_evenly
 from anabranch.state.checkpoint.errors import Damaged
 from anabranch.state.checkpoint.generations import Base, Generation, claim
 from anabranch.state.checkpoint.location import Location, open_location
+from anabranch.state.checkpoint.manifests import SavedState
 from anabranch.state.checkpoint.reading import Piece, pieces
 from anabranch.state.checkpoint.recovery import Found, find, find_last_good, find_whole
-from anabranch.state.checkpoint.snapshots import Chunk, check_chunk
+from anabranch.state.checkpoint.snapshots import Chunk, batches, check_chunk
+from anabranch.state.conversion import Unlike, conversion
 
 log = logging.getLogger(__name__)
 
@@ -53,8 +60,10 @@ class Opened:
         """Does what was found not say all that this run starts from? Then a snapshot comes before its first epoch."""
         if self.found is None or self.moved:
             return True
-        saved = self.found.snapshot
-        return saved.instances < self.routing.instances or set(saved.states) != {s.name for s in graph.states}
+        saved, now = self.found.snapshot, described(graph)
+        return saved.instances < self.routing.instances or any(
+            name not in saved.states or not _is_as_before(saved.states[name], state) for name, state in now.items()
+        )
 
     def base(self, manifest: str | None) -> Base:
         """From where this generation goes on: the snapshot it has just made, or what was found."""
@@ -64,12 +73,13 @@ class Opened:
         return Base(manifest, (), at.epoch, at.attempt, self.sequence, (COORDINATOR,), (COORDINATOR,))
 
 
-def open_checkpoint(saving: Saving, graph: Graph, workers: int) -> Opened:
+def open_checkpoint(saving: Saving, graph: Graph, program: Program, workers: int) -> Opened:
     location = open_location(saving.where, saving.fence)
     checked = _Checked()
     found = _find(location, saving.to_version, checked)  # before the claim: what cannot be restored disturbs nobody
     if found is not None:
         _compare(graph, found, location)
+        _refuse_other_shapes(graph, program, found)
         _routing(graph, found, workers)
     generation = _claimed(location, graph)
     # Again: whatever was acknowledged before the claim is there now, and what comes later is not acknowledged.
@@ -164,13 +174,60 @@ def _compare(graph: Graph, found: Found, location: Location) -> None:
                 f"{name} is spread by {now.axis} in {graph.name}, and {location.name} holds it spread by {was.axis}: "
                 "reach it as the code that saved it did, or copy it to a state of another name"
             )
-        for what in ("distribution", "type", "schema"):
-            if getattr(was, what) != getattr(now, what):
-                raise ProgramError(
-                    f"{name} is {now.distribution}[{now.type}] in {graph.name}, and {location.name} holds "
-                    f"{was.distribution}[{was.type}] of it: give the new one another name, or give up what is "
-                    f"saved with `anabranch migrate {location.name} --drop {name}`"
-                )
+        if not _is_as_before(was, now):
+            _refuse_unlike(graph, graph.state(name), was, now, location)
+
+
+def _is_as_before(was: SavedState, now: SavedState) -> bool:
+    return (was.distribution, was.type, was.schema) == (now.distribution, now.type, now.schema)
+
+
+def _refuse_unlike(graph: Graph, state: State, was: SavedState, now: SavedState, location: Location) -> None:
+    """A state whose values cannot become those of today; see `anabranch.state.conversion`."""
+    why = ""
+    if was.distribution == now.distribution and was.type.partition("[")[0] == now.type.partition("[")[0]:
+        try:
+            changes = conversion(state, was.schema, optional=was.type.endswith("| None]")) is not None
+        except Unlike as unlike:
+            where = f" at {unlike.place}" if unlike.place else ""
+            why = f"{where}: {location.name} has {unlike.was}, {graph.name} has {unlike.now}"
+        else:
+            if changes or now.type == f"{was.type[:-1]} | None]" or was.type == now.type:
+                return
+    raise ProgramError(
+        f"{state.name} is {now.distribution}[{now.type}] in {graph.name}, and {location.name} holds "
+        f"{was.distribution}[{was.type}] of it, which is another{why}. A record may get fields with a default, int may "
+        "become float and T may become T | None, in values but not in keys: give the new state another name, or give "
+        f"up what is saved with `anabranch migrate {location.name} --drop {state.name}`"
+    )
+
+
+def _refuse_other_shapes(graph: Graph, program: Program, found: Found) -> None:
+    """Rows of dense state name all its places, of all instances together: the last of them says its shape."""
+    for state in graph.states:
+        chunks = [chunk for chunk in found.snapshot.chunks if chunk.state == state.name]
+        if state.cls not in (DenseVector, DenseMatrix) or not chunks:
+            continue
+        held: Any = program.__anabranch_states__[state.name]
+        now, was = _shape(held), [0] * len(_shape(held))
+        for chunk in chunks:
+            for rows in batches(found.location.read(chunk.file), chunk):
+                for i, column in enumerate(rows.columns[: len(was)]):
+                    was[i] = max(was[i], (pc.max(column).as_py() or 0) + 1 if len(rows) else 0)
+        if tuple(was) != now:
+            raise ProgramError(
+                f"{state.name} has the shape {_sizes(now)} in {graph.name}, and {found.location.name} holds the shape "
+                f"{_sizes(was)} of it: give it the shape that it had, give the new one another name, or give up what "
+                f"is saved with `anabranch migrate {found.location.name} --drop {state.name}`"
+            )
+
+
+def _shape(held: Any) -> tuple[int, ...]:
+    return tuple(held.shape) if isinstance(held, DenseMatrix) else (len(held),)
+
+
+def _sizes(shape: Sequence[int]) -> str:
+    return " x ".join(map(str, shape))
 
 
 def _routing(graph: Graph, found: Found, workers: int) -> Routing:

@@ -26,6 +26,7 @@ from anabranch.state.changes import OwnCodec
 from anabranch.state.checkpoint.reading import pieces
 from anabranch.state.checkpoint.recovery import Found
 from anabranch.state.checkpoint.snapshots import Chunk, batches, check_chunk
+from anabranch.state.conversion import converted
 from anabranch.state.found import blank
 from anabranch.state.parts import start
 
@@ -67,7 +68,8 @@ def restore(
             memory.recount(RESTORED)
         for change in frame.changes:
             if restoring.concerns(change.state, change.instance):
-                restoring.placing.place(change.state, change.instance, change.rows, change.whole)
+                rows = converted(graph.state(change.state), change.rows)
+                restoring.placing.place(change.state, change.instance, rows, change.whole)
     restoring.complete()
 
 
@@ -155,7 +157,9 @@ class _Restoring:
 
     def read(self, chunk: Chunk, checked: bool) -> Iterator[pa.RecordBatch]:
         location = self._found.location
-        return batches(location.read(chunk.file) if checked else check_chunk(location, chunk), chunk)
+        data = location.read(chunk.file) if checked else check_chunk(location, chunk)
+        state = self._graph.state(chunk.state)
+        return (converted(state, rows) for rows in batches(data, chunk))
 
     def _reserve(self, name: str, instance: int, rows: int) -> None:
         """Room for what will come: an index that grows bit by bit takes longer."""

@@ -54,7 +54,7 @@ class Saved:
         """With `at` the state is there already, and the location is to be a new one."""
         self._saving, self._graph, self._program, self._marks, self._clock = saving, graph, program, marks, clock
         self._start = perf_counter()
-        self._opened = opened = open_new(saving, graph, at) if at else open_checkpoint(saving, graph, workers)
+        self._opened = opened = open_new(saving, graph, at) if at else open_checkpoint(saving, graph, program, workers)
         self.found = opened.found
         self.routing, self.version, self.sequence = opened.routing, opened.version, opened.sequence
         self.recovery: Recovery | None = None

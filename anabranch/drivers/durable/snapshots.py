@@ -163,6 +163,7 @@ class Snapshots:
                 piece = saver.log.cut()
                 source.begin(begun.epoch)
             try:
+                saver.log.open_piece()  # the manifest will say that it is there
                 more = True
                 while more:
                     if self._end.is_set():
@@ -180,7 +181,6 @@ class Snapshots:
                 chunks, pieces = source.finish()
                 if ticket:
                     saver.log.sync(ticket)
-                saver.log.open_piece()
                 saver.generation.check()
             except BaseException:
                 saver.logging = saver.always

@@ -131,11 +131,11 @@ class Shrunk(ab.Program):
 
 
 class Retyped(ab.Program):
-    kept: ab.Partitioned[ab.Table[int, float]] = ab.Table(default=0.0)
+    kept: ab.Partitioned[ab.Table[int, str]] = ab.Table(default="")
     other: ab.Partitioned[ab.Table[int, int]] = ab.Table(default=0)
 
     def put(self, k: int) -> None:
-        self.kept[k] += 1.0
+        self.kept[k] += "1"
         self.other[k] += 1
 
 
@@ -152,7 +152,7 @@ def test_code_may_change_and_states_may_come(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("changed", "told"),
-    [(Shrunk, r"holds other, and Shrunk has no such state.*--drop other"), (Retyped, r"kept is .*float.*holds .*int")],
+    [(Shrunk, r"holds other, and Shrunk has no such state.*--drop other"), (Retyped, r"kept is .*str.*holds .*int")],
 )
 def test_states_that_are_gone_or_others_are_not_lost_silently(tmp_path: Path, changed: Any, told: str) -> None:
     with ab.run(Before(), workers=2, checkpoint=tmp_path) as app:
