@@ -189,15 +189,17 @@ class Run:
             self.spawn(run, owner)
 
     def cooperate(self, log: Any) -> None:
-        """Of two that sync a log at once one waits for the other: as a fiber, not as a thread."""
-        sync = log.sync
+        """Of two that write a log at once one waits for the other: as a fiber, not as a thread."""
 
-        def step_by_step(ticket: int) -> None:
-            while log._leading:
-                self.ages.fibers.pause(lambda: not log._leading)
-            sync(ticket)
+        def step_by_step(write: Callable[..., None]) -> Callable[..., None]:
+            def run(*given: Any) -> None:
+                while log._leading:
+                    self.ages.fibers.pause(lambda: not log._leading)
+                write(*given)
 
-        log.sync = step_by_step
+            return run
+
+        log.sync, log.open_piece = step_by_step(log.sync), step_by_step(log.open_piece)
 
     def _ended(self) -> None:
         """Let go of fibers that have ended; what one of them says is said by the run."""
