@@ -16,6 +16,9 @@ from anabranch.lang.scalars import as_int, as_str, short, show
 
 T = TypeVar("T")
 
+NAME = 255
+"""The most bytes of the name of a file or a folder, on all systems that are common."""
+
 WORKERS = BUCKETS
 """The most workers of an app: one more would never have a key."""
 
@@ -104,11 +107,15 @@ def as_place(name: str, value: Any, do: str) -> str:
     if not text:
         raise ValueError(f"{name} is a path, a URL or a list of paths, got '': write {do}")
     try:
-        os.fsencode(text)
+        longest = max(map(len, os.fsencode(text).split(b"/")))
     except UnicodeEncodeError:
         raise ValueError(f"{name} is a path or a URL, got {short(text)}: it has a lone surrogate; write {do}") from None
     if "\0" in text:
         raise ValueError(f"{name} is a path or a URL, got {short(text)}: it has a NUL character; write {do}")
+    if longest > NAME:
+        raise ValueError(
+            f"{name} is a path or a URL, got {short(text)}: a name in it has over {NAME} bytes; write {do}"
+        )
     return text
 
 
