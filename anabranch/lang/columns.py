@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from anabranch.lang.arrow import arrow_array, arrow_field, arrow_type, from_arro
 from anabranch.lang.arrow_columns import arrow_column, arrow_values, is_objects, object_values
 from anabranch.lang.binding import Refused, check_argument, default_of
 from anabranch.lang.errors import BadInput
+from anabranch.lang.pandas_floats import PandasFloats, integers, marked
 from anabranch.lang.scalars import short, show
 from anabranch.lang.similar import did_you_mean
 from anabranch.lang.spec import EntrySpec, Parameter
@@ -67,6 +68,8 @@ def read_batch(spec: EntrySpec, data: Any) -> Batch:
     if isinstance(data, list):
         return Batch(_rows_of_list(spec, data), results_of(spec, data))
     hint = "give a dict of columns, Arrow data, a list of dicts or tuples, or an iterator of such batches"
+    if isinstance(data, Iterable) and not isinstance(data, (str, bytes)):
+        hint = f"make a list of its rows: list(...); or {hint}"
     raise BadInput(f"expected a batch, got {show(data)}; {hint}", entry=spec.name, value=data)
 
 
@@ -199,6 +202,11 @@ def _values(spec: EntrySpec, p: Parameter, column: Any) -> list[Any]:
     """A column as a list of Python values, with a `Refused` in place of what has none."""
     if is_objects(column):
         return object_values(p, column)
+    found = integers(p, column)
+    if found is not None:
+        return found
+    if isinstance(column, PandasFloats):
+        column = column.column
     arrow = arrow_column(column)
     if arrow is not None:
         return arrow_values(p, arrow)
@@ -222,7 +230,7 @@ def _table_columns(spec: EntrySpec, data: Any) -> tuple[list[str], list[Any], in
         table = pa.Table.from_batches([data]) if isinstance(data, pa.RecordBatch) else pa.table(data)
     except (TypeError, ValueError, OverflowError) as error:
         raise BadInput(f"expected a table, got {show(data)}: {error}", entry=spec.name, value=data) from None
-    return table.column_names, table.columns, table.num_rows
+    return table.column_names, marked(table), table.num_rows
 
 
 def _library(data: Any) -> str:

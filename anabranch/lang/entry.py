@@ -17,6 +17,7 @@ from anabranch.lang.binding import Refused, bind_call
 from anabranch.lang.columns import is_stream, read_batch
 from anabranch.lang.scalars import short, show
 from anabranch.lang.spec import EntrySpec, describe
+from anabranch.lang.streams import rows_at_once
 from anabranch.lang.types import NONE
 from anabranch.lang.values import coercer
 
@@ -103,6 +104,7 @@ class Entry:
         An iterator of batches is one request each; it is read to its end and gives a list of their results.
         """
         refuse_on_error(on_error)
+        data = rows_at_once(self.spec, data)
         if is_stream(data):
             results = each_batch(self.many, data)
             return None if self.spec.result == NONE else results

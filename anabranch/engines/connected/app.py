@@ -32,6 +32,7 @@ from anabranch.lang.errors import BadInput
 from anabranch.lang.scalars import short
 from anabranch.lang.similar import ByName, asks_back, with_question
 from anabranch.lang.spec import RESERVED, EntrySpec
+from anabranch.lang.streams import rows_at_once
 from anabranch.lang.types import NONE, Record
 
 SCHEMES = ("grpc://", "grpc+tls://")
@@ -181,6 +182,7 @@ class RemoteEntry:
         An iterator of batches is one request each; it is read to its end and gives a list of their results.
         """
         refuse_on_error(on_error)
+        data = rows_at_once(self._spec, data)
         if id is not None:
             as_id_of_one(id, data)
         if is_stream(data):

@@ -19,6 +19,7 @@ from anabranch.lang.arrow import arrow_array, arrow_field, from_arrow
 from anabranch.lang.arrow_columns import arrow_column, is_objects
 from anabranch.lang.columns import fields_of, in_kind, read_batch, record_of, result_fields
 from anabranch.lang.errors import BadInput
+from anabranch.lang.pandas_floats import is_candidate
 from anabranch.lang.spec import EntrySpec
 from anabranch.lang.types import Record, Type
 from anabranch.lang.values import coercer
@@ -90,7 +91,7 @@ def _quick(spec: EntrySpec, columns: Mapping[Any, Any]) -> pa.Table | None:
 
 def _quick_column(t: Type | None, column: Any) -> Any:
     """The column in Arrow, if that holds the very values that reading it one by one would give."""
-    if t is None or is_objects(column):
+    if t is None or is_objects(column) or is_candidate(t, column):
         return None
     if isinstance(column, np.ndarray):
         return pa.array(column) if column.ndim == 1 and column.dtype.str[1:] in _NUMBERS else None

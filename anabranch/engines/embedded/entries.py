@@ -9,6 +9,7 @@ from anabranch.lang.calling import Calling, as_id_of_one
 from anabranch.lang.columns import is_stream
 from anabranch.lang.entry import not_yet_on_entries, refuse_on_error
 from anabranch.lang.spec import EntrySpec
+from anabranch.lang.streams import rows_at_once
 from anabranch.lang.types import NONE
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class AppEntry:
         An iterator of batches is one request each; it is read to its end and gives a list of their results.
         """
         refuse_on_error(on_error)
+        data = rows_at_once(self._spec, data)
         if id is not None:
             return self._app._many_once(self._spec, data, as_id_of_one(id, data))
         if is_stream(data):

@@ -24,6 +24,7 @@ from anabranch.lang.entry import add_note, checked_result, each_batch, not_yet_o
 from anabranch.lang.keys import BUCKETS, bucket
 from anabranch.lang.similar import with_question
 from anabranch.lang.spec import EntrySpec, describe
+from anabranch.lang.streams import rows_at_once
 from anabranch.lang.types import NONE
 
 BLOCK = 64  # rows without a key go by blocks of sequence numbers to one instance
@@ -175,6 +176,7 @@ class SequentialEntry:
 
     def many(self, data: Any, *, on_error: str = "raise") -> Any:
         refuse_on_error(on_error)
+        data = rows_at_once(self._spec, data)
         if is_stream(data):
             results = each_batch(self.many, data)
             return None if self._spec.result == NONE else results
