@@ -38,8 +38,8 @@ def _add_fallbacks(graph: Graph, report: Report) -> None:
     of_states = {shape.why for shape in shapes(graph).values()}
     entries: dict[tuple[Span, str], list[str]] = {}  # a helper can be the reason for several
     for name, fallback in explain_tiers(graph).items():
-        if fallback is not None:
-            entries.setdefault((fallback.span or graph.entry(name).span, fallback.why), []).append(f"'{name}'")
+        for reason in fallback.reasons if fallback is not None else ():
+            entries.setdefault((reason.span or graph.entry(name).span, reason.why), []).append(f"'{name}'")
     for (span, why), names in entries.items():
         what = f"{names[0]} runs" if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]} run"
         hint = OF_STATE if why in of_states else OF_CODE

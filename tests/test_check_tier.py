@@ -50,6 +50,17 @@ class Mixed(ab.Program):
         self.tally.add(key)
 
 
+class Several(ab.Program):
+    sums: ab.Partitioned[ab.Table[int, int]] = ab.Table(default=0)
+
+    def shown(self, key: int, x: float) -> str:
+        count = f"{self.sums[key]:>10}"
+        share = f"{x:.3f}"
+        if key > 3:
+            share = f"{key:>4}"
+        return count + share + "%d" % key  # noqa: UP031 - it is what is tested
+
+
 class Broken(ab.Program):
     sums: ab.Partitioned[ab.Table[float, int]]
 
@@ -141,3 +152,17 @@ def test_numba_is_loaded_by_those_who_ask_only() -> None:
         "assert 'numba' not in sys.modules\nab.check(Mixed, tier='compiled')\nassert 'numba' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, cwd=HERE.parent.parent)
+
+
+def test_all_reasons_of_an_entry_are_told_at_once() -> None:
+    start = line_of("def shown")
+    formatted, percent = "text is formatted by a specification", "str % int is not in the kernels' table"
+    reasons = [(start + 1, formatted), (start + 2, formatted), (start + 4, formatted), (start + 5, percent)]
+    notes = ab.check(Several, tier="compiled")
+    assert [(d.span.line, d.message) for d in notes] == [
+        (line, f"'shown' runs as Python: {why}") for line, why in reasons
+    ]
+    with ab.run(Several(), workers=1) as app:
+        told = app.explain().to_dict()["entries"]["shown"]["tasks"]["shown.1"]
+    assert told["tier"] == "python"
+    assert told["why"] == "; ".join(f"{why}, {HERE.name}:{line}" for line, why in reasons)

@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import Any, Protocol
 
 from anabranch.graph.nodes import Entry, Graph
+from anabranch.graph.span import Span
 from anabranch.runtime.plan import make_plan
 
 PYTHON, COMPILED = "python", "compiled"
@@ -111,12 +112,14 @@ def _tier(entry: str, tiers: Tiers) -> tuple[str, str]:
         return PYTHON, "as ab.run was told"
     fallback = tiers.fallback(entry)
     if fallback is not None:
-        span = fallback.span
-        place = "" if span is None else f", {PurePath(span.file).name}:{span.line}"
-        return PYTHON, f"{fallback.why}{place}"
+        return PYTHON, "; ".join(_placed(reason.why, reason.span) for reason in fallback.reasons)
     if entry in tiers.full:
         return PYTHON, f"there was no memory to lay out its states: {tiers.full[entry]}"
     return COMPILED, "in use" if tiers.is_fast(entry) else "as Python until it has had enough rows"
+
+
+def _placed(why: str, span: Span | None) -> str:
+    return why if span is None else f"{why}, {PurePath(span.file).name}:{span.line}"
 
 
 def _explain(graph: Graph, entry: Entry, tiers: Tiers) -> EntryExplained:

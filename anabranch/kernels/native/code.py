@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import RLock
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -25,13 +25,20 @@ from anabranch.kernels.native.staged import write_stage
 from anabranch.kernels.native.wholes import write_whole
 from anabranch.lang.types import Type
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """Why something runs as Python, and the user's line for it."""
+    """Why something runs as Python, and the user's line for it; `others` are further reasons."""
 
     why: str
     span: Span | None
+    others: tuple[Fallback, ...] = ()
+
+    @property
+    def reasons(self) -> tuple[Fallback, ...]:
+        return (self, *self.others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +67,7 @@ def write_kernel(graph: Graph, shaped: Mapping[str, Shape], entry: str, single: 
     """The kernel of a whole entry; `NotInKernels` with the user's span where there is none."""
     node = graph.entry(entry)
     module = Module(graph, dict(shaped))
-    text = module.text([write_whole(module, graph, node, single)])
+    text = module.text([_all_or_nothing(module, lambda: write_whole(module, graph, node, single))])
     states = {s for t in graph.tasks if t.entry == entry for s in t.states}
     return Written(text, tuple(module.constants), tuple(sorted(states)))
 
@@ -69,12 +76,29 @@ def write_stage_kernel(
     graph: Graph, shaped: Mapping[str, Shape], entry: str, stage_of: Mapping[str, int], stage: int
 ) -> Written:
     module = Module(graph, dict(shaped))
-    text = module.text([write_stage(module, graph, graph.entry(entry), stage_of, stage)])
+    node = graph.entry(entry)
+    text = module.text([_all_or_nothing(module, lambda: write_stage(module, graph, node, stage_of, stage))])
     return Written(text, tuple(module.constants), ())
 
 
+def _all_or_nothing(module: Module, write: Callable[[], T]) -> T:
+    """What `write` gives; `NotInKernels` with all that kernels lack, if they lack anything."""
+    try:
+        written = write()
+    except NotInKernels as error:
+        module.refused.append(error)
+    if not module.refused:
+        return written
+    first, *others = module.refused
+    first.others = tuple(others)  # type: ignore[attr-defined]
+    raise first
+
+
 def fallback_of(error: NotInKernels) -> Fallback:
-    return Fallback(str(error), getattr(error, "span", None))
+    first, *others = dict.fromkeys(
+        Fallback(str(each), getattr(each, "span", None)) for each in (error, *getattr(error, "others", ()))
+    )
+    return Fallback(first.why, first.span, tuple(others))
 
 
 def explain_tiers(graph: Graph) -> dict[str, Fallback | None]:

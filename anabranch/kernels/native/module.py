@@ -63,6 +63,7 @@ class Module:
         self._finders: dict[tuple[str, ...], tuple[str, str]] = {}
         self._writing: set[str] = set()
         self.once = Once()
+        self.refused: list[NotInKernels] = []  # all that has to run as Python, each with the user's line
 
     # -- constants: words at fixed offsets ------------------------------------------------------------------------
 

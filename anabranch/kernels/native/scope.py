@@ -91,8 +91,10 @@ class Scope:
         """What is bound inside, or only these, is so no longer behind it."""
         before = self._bound
         self._bound = dict(before if bound is None else bound)
-        yield
-        self._bound = before
+        try:
+            yield
+        finally:
+            self._bound = before
 
     def assign(self, target: Target, value: Value) -> None:
         """Let variables have a value, all at once."""

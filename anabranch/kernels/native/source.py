@@ -23,10 +23,12 @@ class Source:
         self.line(head)
         start = len(self.lines)
         self._depth += 1
-        yield
-        if len(self.lines) == start:
-            self.line("pass")
-        self._depth -= 1
+        try:
+            yield
+            if len(self.lines) == start:
+                self.line("pass")
+        finally:
+            self._depth -= 1
 
     @contextmanager
     def aside(self) -> Iterator[list[str]]:

@@ -64,12 +64,13 @@ class Statements:
         self.scope, self.place, self.out = scope, place, scope.out
 
     def body(self, body: Body) -> bool:
-        """Write it; False if its end cannot be reached."""
+        """Write it; False if its end cannot be reached. What kernels lack is noted, and the rest is looked at too."""
         for stmt in body:
             try:
                 goes_on = self._stmt(stmt)
             except NotInKernels as error:
-                raise self.scope.at(error, stmt.span) from None
+                self.scope.module.refused.append(self.scope.at(error, stmt.span))
+                goes_on = not isinstance(stmt, Return | Raise | Send | Break | Continue)
             if not goes_on:
                 return False
         return True
