@@ -60,7 +60,7 @@ def shapes(entry: str) -> list[Shape]:
         many("no key", {"x": [x, x]}, None, "key", None, missing),
         many("no column", {}, None, "key", None, "got only no column"),
         many("another column", {"key": [1], "x": [x], "y": [7]}, None, "y", [7], takes),
-        many("a misspelt column", {"keys": [1], "x": [x]}, None, "keys", [1], "did you mean 'key'?"),
+        many("a misspelt column", {"keys": [1], "x": [x]}, None, "keys", [1], "did you mean `key`?"),
         many("a number as name", {"key": [1], 7: [x]}, None, "7", [x], takes),
         many("no x in Arrow", pa.table({"key": [1]}), None, "x", None, f"{missing}"),
         many("another in Arrow", pa.table({"key": [1], "y": [7]}), None, "y", pa.chunked_array([[7]]), takes),

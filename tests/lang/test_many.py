@@ -128,7 +128,7 @@ def test_inputs_are_checked_before_any_row_runs(count: Any) -> None:
 @pytest.mark.parametrize(
     ("data", "text"),
     [
-        ({"kye": ["a"]}, "see: column 'kye': no such column; see takes key, by; did you mean 'key'?"),
+        ({"kye": ["a"]}, "see: column 'kye': no such column; see takes key, by; did you mean `key`?"),
         ({"by": [1]}, "see: column 'key': missing; expected str, got only by"),
         ({"key": ["a"], "by": [1, 2]}, "see: columns differ in length: {'key': 1, 'by': 2}"),
         ({"key": "a"}, "see: column 'key': expected a column of values, got 'a' (str); write ['a']"),
