@@ -24,6 +24,7 @@ from tests.kernels.native.crossings import HEADER, KINDS, PRELUDE, Kind, crossin
 AT_ONCE = 30  # methods in one entry: numba is slow with long ones
 COPYING = ("argument", "result", "default", "stored", "popped", "setdefault")
 ALL_WORKERS = (1, 2)
+ROWS = 100  # of a batch, more than run where they arrive
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +132,20 @@ def _answers(program: Any, names: Sequence[str]) -> dict[str, object]:
     return {name: _attempt(lambda name=name, i=i: program.entries[name](10 * i + 10)) for i, name in enumerate(names)}
 
 
+def _batch(program: Any, name: str) -> object:
+    return _attempt(lambda: program.entries[name].many({"k": list(range(1000, 1000 + ROWS))}))
+
+
 def _check(program: type[ab.Program], names: Sequence[str], workers: Sequence[int], tier: str) -> dict[str, object]:
-    wanted = _answers(program(), names)
+    plain = program()
+    wanted = _answers(plain, names)
     for count in workers:
         with App(program(), count, tier=tier) as app:
             if tier == "compiled":
                 assert all(app._engine.tiers.is_fast(name) for name in names), app.explain()
             assert _answers(app, names) == wanted
+            for name in names if count > 1 else ():  # which goes from worker to worker, where a call does not
+                assert _batch(app, name) == _batch(plain, name)
     return wanted
 
 
