@@ -6,8 +6,8 @@ from tests.generator.changes import changed, empty_of
 from tests.generator.compounds import element, short
 from tests.generator.forms import form, index, leaf, local
 from tests.generator.statements import bind, statement
-from tests.generator.valuetypes import GROWN, INT, SCALARS, Type, list_of
-from tests.generator.writer import Expr, Writer
+from tests.generator.valuetypes import GROWN, INT, SCALARS, Type, list_of, literal
+from tests.generator.writer import Expr, Variable, Writer
 
 NUMBERS = list_of(INT)
 
@@ -64,24 +64,41 @@ def measure_inside(w: Writer, type: Type, depth: int) -> Expr | None:
     return Expr(w.choices.choose(calls), INT, -GROWN * 1000, GROWN * 1000)
 
 
-@statement(weight=4, theme="nested")
+@statement(weight=6, theme="nested")
 def change_inside(w: Writer) -> bool:
-    """A change of what is inside a local container."""
-    outer = w.pick(lambda v: v.mutable and v.type.kind in ("list", "dict") and inner_of(v.type).mutable)
-    if outer is None:
-        return False
-    inside = inner_of(outer.type)
-    if outer.type.kind == "dict" and inside.kind == "set":
-        w.line(f"{outer.name}[{leaf(w, outer.type.of).text}] = {{{short(w, inside.of, 1).text}}}")
-    elif outer.type.kind == "dict":
-        place = f"{outer.name}.setdefault({leaf(w, outer.type.of).text}, {empty_of(inside)})"
-        w.line(changed(w, place, inside))
-    else:
+    """Changes of what is inside a new container, which ends with them.
+
+    The translator takes copies of what is inside for the same values where they travel, so none does.
+    """
+    types = [t for t in w.plan.types if t.kind in ("list", "dict") and inner_of(t).mutable]
+    type = w.choices.choose([list_of(NUMBERS), *types])
+    inside = inner_of(type)
+    with w.without_state():
+        outer = w.bind(Expr(literal(w.choices, type), type, fresh=True), annotate=True)
+        for _ in range(w.choices.integer(1, 3)):
+            _change_one(w, outer, inside)
+        each = w.name("e")
+        of = f"{outer.name}.values()" if type.kind == "dict" else outer.name
+        w.variables.remove(outer)
+        if inside == NUMBERS:
+            item = w.name("e")
+            w.bind(Expr(f"[{item} for {each} in {of} for {item} in {each}]", NUMBERS, size=60, fresh=True))
+        else:
+            w.bind(Expr(f"sum(len({each}) for {each} in {of})", INT, 0, GROWN))
+    w.uses("nested containers", "mutation")
+    return True
+
+
+def _change_one(w: Writer, outer: Variable, inside: Type) -> None:
+    if outer.type.kind == "list":
         w.line(f"if {outer.name}:")
         with w.block():
             w.line(changed(w, f"{outer.name}[{w.choices.choose((0, -1))}]", inside))
-    w.uses("nested containers", "mutation")
-    return True
+    elif inside.kind == "set":
+        w.line(f"{outer.name}[{leaf(w, outer.type.of).text}] = {{{short(w, inside.of, 1).text}}}")
+    else:
+        place = f"{outer.name}.setdefault({leaf(w, outer.type.of).text}, {empty_of(inside)})"
+        w.line(changed(w, place, inside))
 
 
 @statement(weight=2, theme="nested")

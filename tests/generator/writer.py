@@ -172,7 +172,8 @@ class Writer:
 
     def bind(self, value: Expr, *, annotate: bool = False) -> Variable:
         """Write `name = value` and declare the name."""
-        variable = self.declare(value, mutable=value.fresh and value.type.mutable)
+        flat = not any(inside.sharing for inside in value.type.args)
+        variable = self.declare(value, mutable=value.fresh and value.type.mutable and flat)
         note = f": {value.type}" if annotate else ""
         self.line(f"{variable.name}{note} = {value.text}")
         return variable
