@@ -19,7 +19,9 @@ from anabranch.frontend import (
 from anabranch.frontend.context import Context, is_multi
 from anabranch.frontend.methods import Method, empty, method
 from anabranch.frontend.scope import Var
+from anabranch.frontend.unit import MISSING
 from anabranch.graph.code import Apply, Assign, Config, Const, Do, Expr, Local
+from anabranch.lang.similar import did_you_mean
 from anabranch.lang.types import (
     FLOAT,
     INT,
@@ -148,7 +150,7 @@ def _annotated(cx: Context, node: ast.AnnAssign) -> None:
             node.annotation,
             "AB204",
             f"'{cx.text(node.annotation)}' is no value type",
-            "annotate with int, list[str], a record, ...",
+            _meant(cx, node.annotation) or "annotate with int, list[str], a record, ...",
         )
     if node.value is None:
         return
@@ -165,6 +167,12 @@ def _annotated(cx: Context, node: ast.AnnAssign) -> None:
         else:
             kind = _declare(declared, kind)
     expressions.assign(cx, cx.name(target.id), _retyped(value, kind))
+
+
+def _meant(cx: Context, annotation: ast.expr) -> str:
+    """The question about a name in an annotation that is not defined."""
+    names = [n.id for n in ast.walk(annotation) if isinstance(n, ast.Name) and cx.frame.names.find(n.id) is MISSING]
+    return did_you_mean(names[0], resolve.known_names(cx)) if names else ""
 
 
 def _declare(declared: Type, given: Type) -> Type:
