@@ -134,6 +134,8 @@ def shares(expr: Expr, parts: bool = False) -> Iterator[str]:
         case Local(name):
             if not _MOVED.search(name):
                 yield name
+        case Apply("coerce"):
+            return  # what goes to an entry, or comes from it, is a copy
         case Apply("if", (_, *args)) | Apply("and" | "or" | "local", args):
             for arg in args:
                 yield from shares(arg, parts)

@@ -30,7 +30,7 @@ def lower_store(cx: Context, node: ast.AST, target: ast.Subscript | ast.Attribut
     if state is not None and isinstance(target, ast.Subscript):
         stored = expressions.lower(cx, value)
         if not cx.stable(stored) and not _simple_target(target.slice):
-            stored = cx.bind("value.", stored)  # Python evaluates it before the key
+            stored = cx.bind("value.", expressions.filled(stored, state[0].value))  # evaluated before the key
         accesses.access(cx, node, *state, "__setitem__", [expressions.lower(cx, target.slice), stored])
         return
     store_value(cx, node, target, expressions.lower(cx, value))

@@ -119,6 +119,8 @@ def is_new(expr: Expr) -> bool:
             return all(not sharing(a.type) or is_new(a) for a in args)
         case Apply("slice" | "method:copy" | "+" | "*" | "|" | "&" | "-" | "^", args):
             return not any(holds_sharing(a.type) for a in args)
+        case Apply("coerce"):
+            return True
         case Comprehension(_, element):
             return is_new(element)
         case Apply("call", (Const(function), *args)) if function in COPIES:

@@ -11,7 +11,7 @@ from tests.generator.calls import argument, callable_here
 from tests.generator.changes import changed, empty_of
 from tests.generator.compounds import short
 from tests.generator.forms import condition, copied
-from tests.generator.statements import TOTAL, bind, statement
+from tests.generator.statements import TOTAL, statement
 from tests.generator.states import State
 from tests.generator.valuetypes import INT, NONE, STR, Type, dict_of, list_of
 from tests.generator.writer import Expr, Function, Variable, Writer
@@ -60,9 +60,7 @@ def change_default(w: Writer) -> bool:
     if not states:
         return False
     state = w.choices.choose(states)
-    call = w.choices.choose(("get", "setdefault", "pop") if w.plan.makes("changed defaults") else ("setdefault",))
-    if not w.plan.makes("changed defaults") and not mine(w, state):
-        return False
+    call = w.choices.choose(("get", "setdefault", "pop"))
     held = default_of(state)
     assert held is not None
     xs = new_container(w, held)
@@ -70,9 +68,11 @@ def change_default(w: Writer) -> bool:
     if state.value.kind == "record":
         parts = [given if t == held else short(w, t, 0).text for _, t in state.value.fields]
         given = f"{state.value.name}({', '.join(parts)})"
-    bind(w, known(state, f"{w.touch(state)}.{call}({full_key(w, state).inner}, {given})"))
+    found = w.bind(known(state, f"{w.touch(state)}.{call}({full_key(w, state).inner}, {given})"))
     change(w, xs)
-    w.uses("changed defaults", *(() if call == "get" or not state.partial else ("grouping-sensitive",)))
+    if w.choices.chance(70):  # where the states are compared
+        w.line(f"{w.touch(state)}[{full_key(w, state).item}] = {found.name}")
+    w.uses("changed defaults", *(() if not state.partial else ("grouping-sensitive",)))
     return True
 
 
@@ -118,7 +118,7 @@ def call_with(w: Writer, function: Function, xs: Variable) -> str:
 @statement(weight=16, theme="aliases")
 def call_entry_and_change(w: Writer) -> bool:
     """An entry is called with a container; caller and callee change it, and what it gives."""
-    functions = taking(w, entry=True) if w.plan.makes("changed arguments of entries") else []
+    functions = taking(w, entry=True)
     if not functions:
         return False
     function = w.choices.choose(functions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import pytest
 
@@ -17,7 +17,6 @@ from tests.generator.inputs import Request, generate_requests
 from tests.generator.limits import SECONDS, TooLong, at_most, end_workers
 from tests.generator.plain import answer, loaded, run_plain
 from tests.generator.programs import generate_seed
-from tests.generator.withheld import WITHHELD
 
 
 def run_app(
@@ -42,10 +41,10 @@ def run_app(
     return Outcome(answers, contents)
 
 
-def check_apart(seed: int, hosts: Callable[[int], Launcher], withheld: Iterable[str] = WITHHELD) -> None:
+def check_apart(seed: int, hosts: Callable[[int], Launcher]) -> None:
     """The program of a seed on two or three workers that are apart, some as kernels, against the plain run."""
     workers, tier = 2 + seed % 2, "compiled" if seed % 7 == 3 else "auto"
-    generated = generate_seed(seed, withheld)
+    generated = generate_seed(seed)
     requests = list(generate_requests(SeededChoices(f"inputs of {seed}"), generated))
     try:
         with loaded(generated.source) as program:

@@ -72,7 +72,7 @@ def generate_requests(choices: Choices, program: GeneratedProgram, most: int = 1
         requests.append(_batch(choices, program) if choices.chance(40) else _call(choices, program))
     if "large batches" in program.themes and most:
         large = _large_batch(choices, program)
-        often = REPEATS if choices.chance(50) and "repeated batches" not in program.withheld else 1
+        often = REPEATS if choices.chance(50) else 1
         requests += [large] * often if large is not None else []
     return requests
 

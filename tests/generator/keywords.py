@@ -22,9 +22,7 @@ EMPTY_BY_NAME = {
 
 def empty_argument(w: Writer, type: Type) -> Expr | None:
     """An empty container, made in one of many ways."""
-    ways = EMPTY.get(type.kind, ())
-    if w.plan.makes("empty containers by name"):
-        ways += 2 * EMPTY_BY_NAME.get(type.kind, ())
+    ways = EMPTY.get(type.kind, ()) + 2 * EMPTY_BY_NAME.get(type.kind, ())
     if not ways:
         return None
     w.uses("empty arguments")

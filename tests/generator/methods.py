@@ -52,7 +52,7 @@ def make_params(choices: Choices, plan: Plan, least: int, most: int, *, entry: b
         if number and (params[-1].default or choices.chance(15)):
             if value.type.kind not in ("int", "str", "bool", "optional"):
                 break
-            default = "1" if value.type == INT else literal(choices, value.type)
+            default = "1" if value.type == INT else "None" if value.type.sharing else literal(choices, value.type)
         params.append(Param(name, value, default))
     return tuple(params)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
@@ -33,7 +32,6 @@ from tests.generator.state_loops import COST, loop_states, write_loop_entry
 from tests.generator.states import State, make_state
 from tests.generator.themes import choose_themes, choose_types
 from tests.generator.valuetypes import BOOL, FLOAT, INT, STR, Type, dict_of, list_of, literal, optional, tuple_of
-from tests.generator.withheld import WITHHELD
 from tests.generator.writer import Expr, Param, Plan
 
 
@@ -53,18 +51,17 @@ class GeneratedProgram:
     entries: tuple[GeneratedEntry, ...]
     features: frozenset[str]
     themes: frozenset[str]
-    withheld: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         return f"GeneratedProgram({', '.join(sorted(self.features))})\n{self.source}"
 
 
-def generate(choices: Choices, withheld: Iterable[str] = WITHHELD) -> GeneratedProgram:
-    """A program made of the answers: equal answers, equal program. It has nothing of what is withheld."""
-    plan = Plan(withheld=frozenset(withheld))
+def generate(choices: Choices) -> GeneratedProgram:
+    """A program made of the answers: equal answers, equal program."""
+    plan = Plan()
     plan.raising, plan.grouping, plan.odd_floats = choices.chance(55), choices.chance(35), choices.chance(15)
     plan.themes = choose_themes(choices)
-    plan.types = choose_types(choices, plan.themes, plan.withheld)
+    plan.types = choose_types(choices, plan.themes)
     plan.features |= {f"theme: {theme}" for theme in plan.themes}
     plan.records = [_make_record(choices, i, plan) for i in range(_few(choices, 60, 2))]
     # Before there are states and configuration: functions of the module see neither.
@@ -78,7 +75,7 @@ def generate(choices: Choices, withheld: Iterable[str] = WITHHELD) -> GeneratedP
     if plan.has("own states"):
         plan.states.append(own_state("recent", choices.choose((INT, STR))))
     entries, methods = [], []
-    if plan.has("state loops") and plan.makes("state loops"):
+    if plan.has("state loops"):
         loops = loop_states(choices.chance(50))
         name, params, lines = write_loop_entry(choices, 0, loops)
         entries.append(GeneratedEntry(name, params, INT, COST))
@@ -90,11 +87,11 @@ def generate(choices: Choices, withheld: Iterable[str] = WITHHELD) -> GeneratedP
         entries.append(GeneratedEntry(name, params, result, plan.functions[-1].cost))
         methods.append(lines)
     source = _write_module(choices, plan, constants, settings, functions, [*methods, *helpers])
-    return GeneratedProgram(source, tuple(entries), frozenset(plan.features), plan.themes, plan.withheld)
+    return GeneratedProgram(source, tuple(entries), frozenset(plan.features), plan.themes)
 
 
-def generate_seed(seed: int | str, withheld: Iterable[str] = WITHHELD) -> GeneratedProgram:
-    return generate(SeededChoices(seed), withheld)
+def generate_seed(seed: int | str) -> GeneratedProgram:
+    return generate(SeededChoices(seed))
 
 
 @st.composite

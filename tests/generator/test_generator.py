@@ -72,8 +72,8 @@ def test_seeds_compile(start: int) -> None:
 
 @pytest.fixture(scope="module")
 def counts() -> Counter[str]:
-    """How many of 600 programs have a feature, where nothing is withheld."""
-    return Counter(feature for seed in range(600) for feature in generate_seed(seed, ()).features)
+    """How many of 600 programs have a feature."""
+    return Counter(feature for seed in range(600) for feature in generate_seed(seed).features)
 
 
 def test_every_feature_appears(counts: Counter[str]) -> None:
@@ -97,7 +97,7 @@ def test_what_a_theme_is_for_appears_often(counts: Counter[str]) -> None:
 def test_batches_come_in_every_form_and_many_lengths() -> None:
     forms, lengths, repeated = Counter[str](), Counter[int](), 0
     for seed in range(600):
-        program = generate_seed(seed, ())
+        program = generate_seed(seed)
         requests = generate_requests(SeededChoices(f"inputs of {seed}"), program)
         batches = [request for request in requests if isinstance(request, Batch)]
         forms.update(batch.form for batch in set(batches))

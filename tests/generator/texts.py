@@ -109,8 +109,6 @@ def float_of_text(w: Writer, type: Type, depth: int) -> Expr | None:
 @form("str", "bool", "int", weight=8, theme="surrogates")
 def lone_surrogate(w: Writer, type: Type, depth: int) -> Expr | None:
     """No such text is stored, passed or returned, but it may be looked for."""
-    if not w.plan.makes("lone surrogates"):
-        return None
     w.uses("lone surrogates", "strings")
     a, lone = leaf(w, STR), ascii(w.choices.choose(SURROGATES))
     text = {"str": f'{a.inner}.replace({lone}, "?")', "bool": f"{lone} in {a.inner}", "int": f"{a.inner}.find({lone})"}

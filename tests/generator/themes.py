@@ -77,12 +77,10 @@ def choose_themes(choices: Choices) -> frozenset[str]:
     return frozenset(theme for theme, (percent, _) in THEMES.items() if choices.chance(percent))
 
 
-def choose_types(choices: Choices, themes: frozenset[str], withheld: frozenset[str]) -> list[Type]:
+def choose_types(choices: Choices, themes: frozenset[str]) -> list[Type]:
     """A few types of each theme, so that values of one type meet."""
     found: list[Type] = []
     for theme in THEMES:
         pool = TYPES.get(theme, ()) if theme in themes else ()
-        if "optional containers" in withheld:
-            pool = tuple(type for type in pool if not (type.kind == "optional" and type.of.mutable))
         found += [choices.choose(pool) for _ in range(min(len(pool), 2))]
     return list(dict.fromkeys(found))

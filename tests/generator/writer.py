@@ -108,13 +108,9 @@ class Plan:
     themes: frozenset[str] = frozenset()
     types: list[Type] = field(default_factory=list)  # that the themes bring
     loops: list[State] = field(default_factory=list)  # states of entries with a loop that earlier rows end
-    withheld: frozenset[str] = frozenset()  # what is not made, as it shows a defect that is known
 
     def has(self, theme: str) -> bool:
         return theme in self.themes
-
-    def makes(self, what: str) -> bool:
-        return what not in self.withheld
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--programs", type=int, default=20_000, help="random programs on the sequential engine")
     parser.add_argument("--compiled", type=int, default=1_000, help="random programs as kernels")
-    parser.add_argument("--everything", type=int, default=500, help="random programs of which nothing is withheld")
+    parser.add_argument("--everything", type=int, default=500, help="random programs in both tiers and on processes")
     parser.add_argument("--seeds", type=int, default=20_000, help="stories of the simulator")
     parser.add_argument("--minutes", type=float, default=10.0, help="callers on worker threads")
     parser.add_argument("--processes", type=int, default=300, help="random programs on worker processes")
