@@ -107,6 +107,12 @@ def _no_method(cx: Context, node: ast.Call, name: str, kind: Type, args: Sequenc
     return cx.error(node, "AB206", f"{_kind_name(kind)} has no method '{name}' for ({shown})", hint)
 
 
+def _holder(receiver: Expr) -> str:
+    """Whose value it is: that of a record, whoever has it, or what state handed out."""
+    of_record = isinstance(receiver, Apply) and any(isinstance(a.type, Record) for a in receiver.args[:1])
+    return "a record, which is a value as a whole" if of_record else "state"
+
+
 def change(cx: Context, node: ast.AST, receiver: Expr, found: Method, args: Sequence[Expr]) -> bool:
     """A change of a value in place: it must be the entry's own, and it may tell the type of an empty container.
 
@@ -125,7 +131,7 @@ def change(cx: Context, node: ast.AST, receiver: Expr, found: Method, args: Sequ
         cx.error(
             node,
             "AB302",
-            "this value belongs to state: build a new value and store it",
+            f"this value belongs to {_holder(receiver)}: build a new value and store it",
             hints.new_value(cx.unit.states.values(), kind),
         )
         return False

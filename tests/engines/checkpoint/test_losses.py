@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from base64 import b64decode
 from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
@@ -185,13 +186,26 @@ def test_two_files_that_are_exchanged(images: dict[str, Image], name: str, tmp_p
 
 # -- what older releases wrote -----------------------------------------------------------------------------------------
 
-FORMAT_1 = Path(__file__).parents[2] / "state" / "checkpoint" / "format1"
-"""Two runs of `Tally`, which ended, as the last release that wrote format 1 left them."""
+FORMAT_1 = Path(__file__).parents[2] / "state" / "checkpoint" / "format_1.txt"
+
+
+def write_format_1(folder: Path) -> None:
+    """Two runs of `Tally`, which ended, as the last release that wrote format 1 left them."""
+    name, files = "", dict[str, str]()
+    for line in FORMAT_1.read_text().splitlines()[1:]:
+        if line.startswith("  "):
+            files[name] += line.strip()
+        else:
+            name = line
+            files[name] = ""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(b64decode(text))
 
 
 def test_a_location_of_format_1_is_restored_and_goes_on(tmp_path: Path) -> None:
     folder, state = tmp_path / "old", {"a": 2, "b": 6, "c": 8}
-    shutil.copytree(FORMAT_1, folder)
+    write_format_1(folder)
     assert inspect(folder).ok and read(folder) == state and restarted(folder) == state
     with App(Tally(), 2, tier="python", saving=Saving(folder)) as app:
         assert app.add("a", 1) == 3
@@ -206,7 +220,7 @@ def test_a_location_of_format_1_is_restored_and_goes_on(tmp_path: Path) -> None:
 def test_what_cannot_be_missed_in_format_1(tmp_path: Path) -> None:
     """Its newest piece of the log: nothing else says that it was there."""
     folder = tmp_path / "old"
-    shutil.copytree(FORMAT_1, folder)
+    write_format_1(folder)
     (folder / "log" / "00000002-c-000001").unlink()
     assert restarted(folder) == {"a": 2, "b": 6, "c": 1}
 
