@@ -54,10 +54,12 @@ _LITERALS: dict[type, Type] = {int: INT, float: FLOAT, bool: BOOL, str: STR, byt
 def lower(cx: Context, node: ast.expr) -> Expr:
     """One expression; what it needs of state is written to `cx.out` first, in Python's order.
 
-    What holds a part of unknown type is of unknown type: of the part something was said already.
+    After an error, what holds a part of unknown type is of unknown type: something was said of the part already. Of
+    configuration nothing is said before it is used, and only a part of it may be.
     """
     found = _lower(cx, node)
-    return found if is_known(found.type) else Const(None, UNKNOWN, cx.span(node))
+    said = cx.frame.kind != "init" and cx.unit.report.failed
+    return Const(None, UNKNOWN, cx.span(node)) if said and not is_known(found.type) else found
 
 
 def _lower(cx: Context, node: ast.expr) -> Expr:

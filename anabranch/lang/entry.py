@@ -131,7 +131,7 @@ class Entry:
                 results.append(checked_result(spec, function(program, *row)))
         except BaseException as error:
             journal.rollback()
-            add_note(error, request_note(spec.name, len(results), *_user_line(program, spec, error)))
+            add_note(error, request_note(spec.name, len(results), *user_line(program, spec, error)))
             raise
         finally:
             journal.active = False
@@ -186,13 +186,15 @@ def request_note(entry: str, row: int, file: str, line: int) -> str:
     return f"in entry {entry!r}, row {row}, at {PurePath(file).name}:{line}{text and f': {text}'}"
 
 
-def _user_line(program: Program, spec: EntrySpec, error: BaseException) -> tuple[str, int]:
-    """The innermost line of the traceback that lies in a file of the program, else the entry's first line."""
+def user_line(
+    program: Program, spec: EntrySpec, error: BaseException, otherwise: tuple[str, int] | None = None
+) -> tuple[str, int]:
+    """The innermost line of the traceback in a file of the program; else another, or the first line of the entry."""
     described = describe(type(program))
     functions = [spec.function, *described.helpers.values(), *(e.function for e in described.entries.values())]
     files = {f.__code__.co_filename for f in functions if hasattr(f, "__code__")}
     code = spec.function.__code__
-    place = code.co_filename, code.co_firstlineno
+    place = otherwise or (code.co_filename, code.co_firstlineno)
     trace = error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename in files:

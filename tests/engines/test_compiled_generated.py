@@ -15,7 +15,8 @@ from tests.generator.apps import run_app
 from tests.generator.choices import SeededChoices
 from tests.generator.inputs import Request, generate_requests
 from tests.generator.plain import loaded, run_plain
-from tests.generator.programs import GeneratedProgram, generate_seed
+from tests.generator.programs import GeneratedProgram
+from tests.generator.seeds import generate_seed
 
 CHUNKS, SIZE = 12, 5  # programs of which something compiles
 FIRST = 70_000  # not those of the other engines

@@ -15,7 +15,8 @@ from tests.generator.apps import run_app
 from tests.generator.choices import SeededChoices
 from tests.generator.inputs import Request, generate_requests
 from tests.generator.plain import loaded, run_plain
-from tests.generator.programs import GeneratedProgram, generate_seed
+from tests.generator.programs import GeneratedProgram
+from tests.generator.seeds import generate_seed
 
 CHUNKS, SIZE = 24, 15  # 360 programs
 FIRST = 50_000  # not those of the other engines

@@ -13,7 +13,8 @@ from anabranch.testing.outcomes import Outcome, assert_same, state_contents
 from tests.generator.choices import SeededChoices
 from tests.generator.inputs import Request, generate_requests
 from tests.generator.plain import answer, loaded, run_plain
-from tests.generator.programs import GeneratedProgram, generate_seed, programs
+from tests.generator.programs import GeneratedProgram, programs
+from tests.generator.seeds import generate_seed
 
 CHUNKS, SIZE = 24, 25  # 600 programs
 

@@ -8,7 +8,7 @@ from anabranch.testing.outcomes import Failure
 from tests.generator.choices import SeededChoices
 from tests.generator.inputs import generate_requests
 from tests.generator.plain import loaded, run_plain
-from tests.generator.programs import generate_seed
+from tests.generator.seeds import generate_seed
 
 
 def main() -> None:

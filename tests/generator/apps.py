@@ -16,7 +16,7 @@ from tests.generator.choices import SeededChoices
 from tests.generator.inputs import Request, generate_requests
 from tests.generator.limits import SECONDS, TooLong, at_most, end_workers
 from tests.generator.plain import answer, loaded, run_plain
-from tests.generator.programs import generate_seed
+from tests.generator.seeds import generate_seed
 
 
 def run_app(

@@ -24,7 +24,7 @@ from tests.generator import (  # noqa: F401
     vectors,
     writes,
 )
-from tests.generator.choices import Choices, DrawnChoices, SeededChoices
+from tests.generator.choices import Choices, DrawnChoices
 from tests.generator.methods import write_entry, write_function, write_helper
 from tests.generator.own_types import own_state, source_of
 from tests.generator.pure_functions import write_pure
@@ -88,10 +88,6 @@ def generate(choices: Choices) -> GeneratedProgram:
         methods.append(lines)
     source = _write_module(choices, plan, constants, settings, functions, [*methods, *helpers])
     return GeneratedProgram(source, tuple(entries), frozenset(plan.features), plan.themes)
-
-
-def generate_seed(seed: int | str) -> GeneratedProgram:
-    return generate(SeededChoices(seed))
 
 
 @st.composite

@@ -16,7 +16,7 @@ from tests.generator.choices import SeededChoices
 from tests.generator.inputs import Request, generate_requests
 from tests.generator.limits import SECONDS, TooLong, at_most
 from tests.generator.plain import loaded, run_plain
-from tests.generator.programs import generate_seed
+from tests.generator.seeds import generate_seed
 
 Start = Callable[[ab.Program, ab.Graph, Random], App]  # of an app that keeps its history
 

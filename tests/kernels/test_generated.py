@@ -12,7 +12,8 @@ from anabranch.testing.outcomes import state_contents
 from tests.generator.choices import SeededChoices
 from tests.generator.inputs import Request, generate_requests
 from tests.generator.plain import answer, loaded, run_plain
-from tests.generator.programs import GeneratedProgram, generate_seed
+from tests.generator.programs import GeneratedProgram
+from tests.generator.seeds import generate_seed
 from tests.kernels.harness import PythonApp
 
 CHUNKS, SIZE = 12, 25  # 300 programs

@@ -15,7 +15,7 @@ from anabranch.testing.outcomes import state_contents
 from tests.generator.choices import SeededChoices
 from tests.generator.inputs import generate_requests
 from tests.generator.plain import answer, loaded, run_plain
-from tests.generator.programs import generate_seed
+from tests.generator.seeds import generate_seed
 from tests.kernels.harness import PythonApp
 from tests.kernels.test_corpus import PROGRAMS, outcome
 from tests.programs.load import load, program_of

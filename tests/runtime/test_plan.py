@@ -12,7 +12,7 @@ from anabranch.graph.nodes import Dispatch
 from anabranch.runtime.plan import Plan, make_plan
 from examples.recommender import Recommender
 from tests.generator.plain import loaded
-from tests.generator.programs import generate_seed
+from tests.generator.seeds import generate_seed
 from tests.programs.load import good, load, program_of
 
 

@@ -8,7 +8,7 @@ from random import Random
 from tests.engines.test_compiled_generated import check_program, compiles
 from tests.generator.choices import SeededChoices
 from tests.generator.inputs import generate_requests
-from tests.generator.programs import generate_seed
+from tests.generator.seeds import generate_seed
 from tests.soak.part import Notes, Part, in_chunks
 
 WHAT = """Each random program of which at least one entry compiles runs on random requests as a plain class; on one

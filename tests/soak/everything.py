@@ -19,12 +19,12 @@ from tests.generator.choices import SeededChoices
 from tests.generator.inputs import Request, generate_requests
 from tests.generator.limits import SECONDS, TooLong, at_most, end_workers
 from tests.generator.plain import loaded, run_plain
-from tests.generator.programs import generate_seed
+from tests.generator.seeds import generate_seed
 from tests.soak.part import Notes, Part, in_chunks
 
 WHAT = """Each random program runs on random requests as a plain class; on one and two worker threads, as Python and
-as kernels; and on two worker processes. What differs is a failure, and so is what takes longer than its limit of
-time."""
+as kernels; and the same on two worker processes. What differs is a failure, and so is what takes longer than its
+limit of time."""
 CHUNK = 10
 
 
@@ -42,6 +42,7 @@ WAYS = (
     Way("kernels, 1 thread", 1, "compiled"),
     Way("kernels, 2 threads", 2, "compiled"),
     Way("Python, 2 processes", 2, "python", apart=True),
+    Way("kernels, 2 processes", 2, "compiled", apart=True),
 )
 
 

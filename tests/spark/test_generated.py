@@ -17,7 +17,7 @@ from tests.generator.apps import check_apart
 from tests.generator.choices import SeededChoices
 from tests.generator.inputs import Batch, generate_requests
 from tests.generator.plain import answer, loaded, rows, states_of
-from tests.generator.programs import generate_seed
+from tests.generator.seeds import generate_seed
 from tests.spark.tools import as_frame, values
 
 CHUNKS, SIZE, SIZE_FED = 4, 3, 2  # 20 programs

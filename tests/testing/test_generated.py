@@ -13,8 +13,8 @@ from anabranch.testing.requests import Many, Request
 from tests.generator import inputs
 from tests.generator.choices import SeededChoices
 from tests.generator.plain import arguments, loaded, rows
-from tests.generator.programs import generate_seed
 from tests.generator.scaling import can_scale
+from tests.generator.seeds import generate_seed
 
 CHUNKS, SIZE = 6, 10
 FIRST = 95_000  # not those of the other engines

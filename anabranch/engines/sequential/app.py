@@ -20,7 +20,15 @@ from anabranch.graph.verify import BrokenGraph
 from anabranch.lang import Program
 from anabranch.lang.binding import Refused, bind_call
 from anabranch.lang.columns import is_stream, read_batch
-from anabranch.lang.entry import add_note, checked_result, each_batch, not_yet_on_entries, refuse_on_error, request_note
+from anabranch.lang.entry import (
+    add_note,
+    checked_result,
+    each_batch,
+    not_yet_on_entries,
+    refuse_on_error,
+    request_note,
+    user_line,
+)
 from anabranch.lang.keys import BUCKETS, bucket
 from anabranch.lang.similar import with_question
 from anabranch.lang.spec import EntrySpec, describe
@@ -144,7 +152,8 @@ class SequentialApp:
                 error = exact
             else:
                 raise BrokenGraph(f"{entry.name} failed in pieces but not as a whole") from error
-        add_note(error, request_note(entry.name, number, run.machine.at.file, run.machine.at.line))
+        at = run.machine.at.file, run.machine.at.line  # unless it is in code that no graph has, as of a pure function
+        add_note(error, request_note(entry.name, number, *user_line(self.program, spec, error, at)))
         raise error
 
     def run(self, entry: str, rows: Iterable[tuple[Any, ...]]) -> list[Any]:

@@ -62,7 +62,7 @@ def test_entries_describe_themselves(far: Any) -> None:
         "sell", "record", "order", "price", "day", "pair", "mark", "parse", "spin", "tick", "twice"
     ]  # fmt: skip
     assert far.sell.__doc__ == "Sell some pieces." and "sell" in dir(far)
-    assert str(inspect.signature(far.sell)) == "(item: 'str', pieces: 'int' = 1) -> 'int'"
+    assert str(inspect.signature(far.sell)) == "(item: str, pieces: int = 1) -> int"
     assert inspect.signature(far.record).parameters["sale"].annotation is far.records["Sale"]
     with pytest.raises(AttributeError, match="the app has no attribute or entry 'sel': entries are sell, record"):
         far.sel("tea")

@@ -121,7 +121,7 @@ BAD: list[tuple[str, Any, int | None, str | None, str]] = [
     ("table", [(1, 1), 5], 1, None, "expected a dict or a tuple"),
     ("table", pa.table({"key": [1, None], "value": [1, 2]}), 1, "key", "expected int, got None"),
     ("table", pa.table({"key": [1], "value": ["x"]}), 0, "value", "expected int"),
-    ("table", pd.DataFrame({"key": [1, 2], "value": [1.0, None]}), 0, "value", "expected int"),
+    ("table", pd.DataFrame({"key": [1, 2], "value": [1.0, None]}), 1, "value", "expected int"),
     ("table", 7, None, None, "expected a batch"),
     ("table", None, None, None, "expected a batch"),
     ("table", iter([TABLE]), None, None, "expected a batch"),
