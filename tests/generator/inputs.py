@@ -19,7 +19,7 @@ from tests.generator.valuetypes import BOUNDARY_INTS, EXACT_FLOATS, FLOAT, INT, 
 from tests.generator.writer import Expr
 
 LENGTHS = (66, 63, 64, 65, 127, 128, 129, 1000)
-STEPS_OF_BATCH = 12_000
+STEPS_OF_BATCH, STEPS_OF_REPEATS = 6_000, 40_000
 REPEATS = 40
 TEXTS = ("a", "b", "ab", "Abc", "a b", "b a b", "", "zeta", "12", "a-b", "ä", "7 a")
 
@@ -72,8 +72,11 @@ def generate_requests(choices: Choices, program: GeneratedProgram, most: int = 1
         requests.append(_batch(choices, program) if choices.chance(40) else _call(choices, program))
     if "large batches" in program.themes and most:
         large = _large_batch(choices, program)
-        often = REPEATS if choices.chance(50) else 1
-        requests += [large] * often if large is not None else []
+        again = choices.chance(50)
+        if large is not None:
+            cost = next(e.cost for e in program.entries if e.name == large.entry)
+            often = min(REPEATS, STEPS_OF_REPEATS // max(1, cost * large.length)) if again else 1
+            requests += [large] * max(1, often)
     return requests
 
 

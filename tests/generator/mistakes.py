@@ -15,7 +15,7 @@ import anabranch as ab
 from anabranch.frontend import functions
 from anabranch.frontend.diagnostics import CompileError
 from anabranch.graph.code import Apply, Expr
-from anabranch.kernels.native import accesses, expressions, running
+from anabranch.kernels.native import accesses, running
 from anabranch.kernels.native.registers import Value
 from anabranch.lang.types import Type
 from tests.generator.choices import SeededChoices
@@ -30,10 +30,6 @@ Mistake = Callable[[pytest.MonkeyPatch], None]
 def remember_the_row_that_lacked_room(patch: pytest.MonkeyPatch) -> None:
     """From batch to batch: what is allocated for results doubles each time."""
     patch.setattr(running.Context, "end_run", lambda self: None)
-
-
-def forget_that_a_container_may_be_none(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(expressions, "_as_declared", lambda value, declared: value)
 
 
 def lose_the_names_of_arguments(patch: pytest.MonkeyPatch) -> None:
@@ -55,16 +51,10 @@ def share_the_default_of_get(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(accesses, "deep_copy", shared)
 
 
-def share_what_a_called_entry_gets(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(expressions, "deep_copy", shared)
-
-
 MISTAKES: tuple[tuple[Mistake, str, str], ...] = (  # with a feature that shows it, and the tier
     (remember_the_row_that_lacked_room, "theme: large batches", "compiled"),
-    (forget_that_a_container_may_be_none, "theme: optional containers", "compiled"),
     (lose_the_names_of_arguments, "empty arguments", "python"),
     (share_the_default_of_get, "changed defaults", "compiled"),
-    (share_what_a_called_entry_gets, "changed arguments of entries", "compiled"),
 )
 
 

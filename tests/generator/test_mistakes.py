@@ -11,11 +11,9 @@ from tests.generator.mistakes import MISTAKES, Mistake, caught
 from tests.generator.seeds import generate_seed
 
 SEEDS = {
-    "remember_the_row_that_lacked_room": 0,
-    "forget_that_a_container_may_be_none": 0,
+    "remember_the_row_that_lacked_room": 657,
     "lose_the_names_of_arguments": 184,
     "share_the_default_of_get": 432,
-    "share_what_a_called_entry_gets": 0,
 }
 
 

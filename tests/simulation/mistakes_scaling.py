@@ -124,7 +124,7 @@ APART: list[tuple[int, Callable[[Patch], None]]] = [
     (0, drop_what_changes_between_slices),
     (40, send_a_slice_after_what_has_changed_since),
     (11, have_all_when_asked),
-    (11, believe_the_last_word),
+    (110, believe_the_last_word),
     (0, go_over_at_all_but_one),
     (130, set_up_under_the_old_routing),
     (2420, forget_what_new_instances_start_from),
@@ -135,5 +135,5 @@ HERE: list[tuple[int, Callable[[Patch], None]]] = [
     (7, forget_under_what_a_slice_is_saved),
     (0, go_on_saving_what_was),
 ]
-ANY: list[tuple[int, Callable[[Patch], None]]] = [(200, accept_rows_of_an_earlier_move)]
+ANY: list[tuple[int, Callable[[Patch], None]]] = [(890, accept_rows_of_an_earlier_move)]
 """With the seed from which on it shows soonest."""
