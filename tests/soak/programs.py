@@ -11,7 +11,7 @@ from tests.engines import test_generated as sequential
 from tests.generator.choices import SeededChoices
 from tests.generator.inputs import generate_requests
 from tests.generator.plain import loaded
-from tests.generator.programs import generate_seed
+from tests.generator.seeds import generate_seed
 from tests.soak.part import CHUNK, Notes, Part, in_chunks
 from tests.testing import test_generated as disturbed
 
