@@ -1,7 +1,7 @@
 """Emitted Python that asks an allowance: at each turn of a loop, and where a value may become large.
 
-Laws: as long as the allowance lasts, limited code does what the code does; it ends, whatever state it runs on, as long
-as foreign code does that loops neither in Python nor on the size of what it gets.
+Laws: while the allowance lasts, limited code does what the code does. It ends, whatever state it runs on, unless it
+calls foreign code in C that does not end.
 """
 
 from __future__ import annotations

@@ -165,7 +165,7 @@ def test_sources_are_modules_with_the_entries_they_name() -> None:
 
 
 def test_forms_of_batches_give_what_rows_give() -> None:
-    """Whatever rows are handed over as, a plain run gives the same values: what is compared is no form's own error."""
+    """Whatever rows are handed over as, a plain run fails alike and leaves the same state; results are not compared."""
     compared: Counter[str] = Counter()
     for seed in range(60):
         program = generate_seed(seed)
